@@ -1,0 +1,5 @@
+//! Tailwater: tail sampling for LLM inference.
+
+mod clock;
+pub mod log;
+pub mod otlp;

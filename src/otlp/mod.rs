@@ -1,0 +1,14 @@
+//! OTLP as bytes: scan, split by partition, stitch.
+//!
+//! Knows no rule and no store. A request arrives as one `Bytes`; a span is a range in it and is never decoded into
+//! objects on the way through. `opentelemetry-proto` and `prost` appear only in the JSON edge and in tests.
+
+mod answer;
+mod budget;
+mod ids;
+mod partition;
+
+pub use answer::{Accepted, Refusal, SourceId, Submit, Submitted};
+pub use budget::{IntakeBudget, Reservation};
+pub use ids::TraceId;
+pub use partition::partition_of;
