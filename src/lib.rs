@@ -3,3 +3,4 @@
 pub mod clock;
 pub mod log;
 pub mod otlp;
+pub mod rules;
