@@ -228,7 +228,7 @@ fn resource_attributes(
                 }
                 visitor.resource_attribute(key, value);
             }
-            2 => drop(field.varint()?),
+            2 => _ = field.varint()?,
             _ => {}
         }
     }
@@ -252,9 +252,9 @@ fn check_scope(request: &[u8], range: Range<usize>) -> Result<(), WireError> {
     let mut cursor = Cursor::new(request, range);
     while let Some((number, field)) = cursor.next()? {
         match number {
-            1 | 2 => drop(field.bytes()?),
-            3 => drop(key_value(request, field.bytes()?, 0)?),
-            4 => drop(field.varint()?),
+            1 | 2 => _ = field.bytes()?,
+            3 => _ = key_value(request, field.bytes()?, 0)?,
+            4 => _ = field.varint()?,
             _ => {}
         }
     }

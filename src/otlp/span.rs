@@ -96,7 +96,7 @@ pub(crate) fn scan_span(
             1 => trace = field.bytes()?,
             2 => span = field.bytes()?,
             4 => parent = field.bytes()?,
-            3 | 5 => drop(field.bytes()?),
+            3 | 5 => _ = field.bytes()?,
             6 => kind = low32(field.varint()?),
             7 => start = field.fixed64()?,
             8 => end = field.fixed64()?,
@@ -104,7 +104,7 @@ pub(crate) fn scan_span(
                 let (key, value) = key_value(request, field.bytes()?, 0)?;
                 visitor.span_attribute(key, value);
             }
-            10 | 12 | 14 => drop(field.varint()?),
+            10 | 12 | 14 => _ = field.varint()?,
             11 => scan_event(request, field.bytes()?, visitor)?,
             13 => check_link(request, field.bytes()?)?,
             15 => status = status_code(request, field.bytes()?, status)?,
@@ -165,13 +165,13 @@ fn scan_event(
     let mut cursor = Cursor::new(request, range);
     while let Some((number, field)) = cursor.next()? {
         match number {
-            1 => drop(field.fixed64()?),
-            2 => drop(field.bytes()?),
+            1 => _ = field.fixed64()?,
+            2 => _ = field.bytes()?,
             3 => {
                 let (key, value) = key_value(request, field.bytes()?, 0)?;
                 visitor.event_attribute(key, value);
             }
-            4 => drop(field.varint()?),
+            4 => _ = field.varint()?,
             _ => {}
         }
     }
@@ -182,10 +182,10 @@ fn check_link(request: &[u8], range: Range<usize>) -> Result<(), WireError> {
     let mut cursor = Cursor::new(request, range);
     while let Some((number, field)) = cursor.next()? {
         match number {
-            1..=3 => drop(field.bytes()?),
-            4 => drop(key_value(request, field.bytes()?, 0)?),
-            5 => drop(field.varint()?),
-            6 => drop(field.fixed32()?),
+            1..=3 => _ = field.bytes()?,
+            4 => _ = key_value(request, field.bytes()?, 0)?,
+            5 => _ = field.varint()?,
+            6 => _ = field.fixed32()?,
             _ => {}
         }
     }
@@ -198,7 +198,7 @@ fn status_code(request: &[u8], range: Range<usize>, before: u32) -> Result<u32, 
     let mut code = before;
     while let Some((number, field)) = cursor.next()? {
         match number {
-            2 => drop(field.bytes()?),
+            2 => _ = field.bytes()?,
             3 => code = low32(field.varint()?),
             _ => {}
         }

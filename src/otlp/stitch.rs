@@ -29,14 +29,23 @@ pub struct Stitch {
     duplicates: u64,
     bytes: usize,
     /// Spans of the entry in hand: (span id, piece, place).
-    entry: HashMap<u64, Vec<(usize, u32, u32)>>,
+    entry: HashMap<u64, Vec<Place>>,
     skipped: HashSet<(usize, usize)>,
+}
+
+/// A span by its piece and its range there.
+type Place = (usize, u32, u32);
+
+/// One scope of the request: its envelope, the spans below it, and their size as fields.
+struct ScopeOut {
+    envelope: Vec<u8>,
+    spans: Vec<Place>,
+    payload: usize,
 }
 
 #[derive(Default)]
 struct Scopes {
-    /// Envelope bytes and the spans below it.
-    scopes: Vec<(Vec<u8>, Vec<(usize, u32, u32)>, usize)>,
+    list: Vec<ScopeOut>,
     by_bytes: HashMap<Vec<u8>, usize>,
 }
 
@@ -149,17 +158,17 @@ impl Resources {
                 self.list.len() - 1
             });
         let (_, scopes) = self.list.get_mut(slot)?;
-        Some((slot, scopes.slot(envelope_bytes(piece, scan, scope))))
+        Some((slot, scopes.slot(&envelope_bytes(piece, scan, scope))))
     }
 
-    fn add(&mut self, resource: usize, scope: usize, span: (usize, u32, u32)) {
-        if let Some((_, spans, payload)) = self
+    fn add(&mut self, resource: usize, scope: usize, span: Place) {
+        let scopes = self
             .list
             .get_mut(resource)
-            .and_then(|(_, scopes)| scopes.scopes.get_mut(scope))
-        {
-            *payload += field_len((span.2 - span.1) as usize);
-            spans.push(span);
+            .map(|(_, scopes)| &mut scopes.list);
+        if let Some(scope) = scopes.and_then(|scopes| scopes.get_mut(scope)) {
+            scope.payload += field_len((span.2 - span.1) as usize);
+            scope.spans.push(span);
         }
     }
 }
@@ -171,30 +180,31 @@ fn envelope_bytes(piece: &[u8], scan: &Scan, envelope: &Envelope) -> Vec<u8> {
 }
 
 impl Scopes {
-    fn slot(&mut self, envelope: Vec<u8>) -> usize {
-        *self
-            .by_bytes
-            .entry_ref(envelope.as_slice())
-            .or_insert_with(|| {
-                self.scopes.push((envelope.clone(), Vec::new(), 0));
-                self.scopes.len() - 1
-            })
+    fn slot(&mut self, envelope: &[u8]) -> usize {
+        *self.by_bytes.entry_ref(envelope).or_insert_with(|| {
+            self.list.push(ScopeOut {
+                envelope: envelope.to_vec(),
+                spans: Vec::new(),
+                payload: 0,
+            });
+            self.list.len() - 1
+        })
     }
 
     fn write(&self, resource: &[u8], pieces: &[(Bytes, Scan)], out: &mut Vec<u8>) {
-        let filled = || self.scopes.iter().filter(|(_, spans, _)| !spans.is_empty());
+        let filled = || self.list.iter().filter(|scope| !scope.spans.is_empty());
         if filled().next().is_none() {
             return;
         }
         let payload: usize = filled()
-            .map(|(envelope, _, spans)| field_len(envelope.len() + spans))
+            .map(|scope| field_len(scope.envelope.len() + scope.payload))
             .sum();
         put_field_header(out, 1, resource.len() + payload);
         out.extend_from_slice(resource);
-        for (envelope, spans, payload) in filled() {
-            put_field_header(out, 2, envelope.len() + payload);
-            out.extend_from_slice(envelope);
-            for (piece, start, end) in spans {
+        for scope in filled() {
+            put_field_header(out, 2, scope.envelope.len() + scope.payload);
+            out.extend_from_slice(&scope.envelope);
+            for (piece, start, end) in &scope.spans {
                 let span = pieces
                     .get(*piece)
                     .and_then(|(bytes, _)| bytes.get(*start as usize..*end as usize));

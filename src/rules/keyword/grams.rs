@@ -13,11 +13,14 @@ const GRAM: usize = 3;
 /// 2^17 bits, 16 KiB: fits the first-level cache with room to spare, and 1,000 keywords fill a twentieth of it.
 const BITS: u32 = 17;
 
+/// A keyword behind its first bytes, and its bit.
+type Rest = (Box<[u8]>, u32);
+
 #[derive(Debug)]
 pub(crate) struct Grams {
     known: Box<[u64]>,
     /// By their first bytes: the rest of the keyword, and its bit.
-    by_window: HashMap<[u8; WINDOW], Vec<(Box<[u8]>, u32)>, foldhash::fast::FixedState>,
+    by_window: HashMap<[u8; WINDOW], Vec<Rest>, foldhash::fast::FixedState>,
 }
 
 fn slot(gram: [u8; GRAM]) -> usize {
