@@ -1,5 +1,5 @@
 //! Tailwater: tail sampling for LLM inference.
 
-mod clock;
+pub mod clock;
 pub mod log;
 pub mod otlp;
