@@ -194,7 +194,7 @@ pub(crate) mod tests {
         for bit in 0..piece.len() * 8 {
             let mut bad = piece.to_vec();
             bad[bit / 8] ^= 1 << (bit % 8);
-            let in_length_or_crc_or_body = bit < 64 || bit >= 128;
+            let in_length_or_crc_or_body = !(64..128).contains(&bit);
             assert_eq!(
                 checked_body(&Bytes::from(bad)).is_none(),
                 in_length_or_crc_or_body,

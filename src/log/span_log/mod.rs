@@ -11,9 +11,9 @@ mod intake;
 mod log_time;
 mod queue;
 mod retention;
-mod window;
-mod writer;
 #[cfg(test)]
 mod tests;
+mod window;
+mod writer;
 
 pub use handle::{OpenAt, SpanLog};

@@ -31,14 +31,22 @@ pub(super) struct Retention {
 impl Retention {
     pub(super) fn new(age: Option<Duration>) -> Self {
         let age = age.map(|age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
-        Self { age, segments: BTreeMap::new(), totals: HashMap::new(), marked: false }
+        Self {
+            age,
+            segments: BTreeMap::new(),
+            totals: HashMap::new(),
+            marked: false,
+        }
     }
 
     /// Lets old segments go until `total` bytes can be appended.
     pub(super) fn make_room<A>(&mut self, core: &Core<A>, total: u64) -> Result<(), AppendError> {
         while !core.stream.has_room(total) {
             if !self.release_oldest(core) {
-                return Err(AppendError::Full { reason: "log full", retry_after: RETRY_AFTER_DISK });
+                return Err(AppendError::Full {
+                    reason: "log full",
+                    retry_after: RETRY_AFTER_DISK,
+                });
             }
         }
         Ok(())
@@ -46,8 +54,11 @@ impl Retention {
 
     /// Lets the oldest segment go, if it is sealed and nobody needs it.
     pub(super) fn release_oldest<A>(&mut self, core: &Core<A>) -> bool {
-        let Some(oldest) = core.stream.segments().first().copied() else { return false };
-        let released = oldest.end <= core.holds.least() && core.stream.release_before(oldest.end) > 0;
+        let Some(oldest) = core.stream.segments().first().copied() else {
+            return false;
+        };
+        let released =
+            oldest.end <= core.holds.least() && core.stream.release_before(oldest.end) > 0;
         self.forget_below(core.stream.start());
         released
     }
@@ -56,15 +67,19 @@ impl Retention {
     pub(super) fn tidy<A>(&mut self, core: &Core<A>) {
         if let Some(age) = self.age {
             let oldest_allowed = core.time.now().saturating_sub(age);
-            while core.stream.oldest_sealed().is_some_and(|s| s.stamp < oldest_allowed) && self.release_oldest(core) {}
+            while core
+                .stream
+                .oldest_sealed()
+                .is_some_and(|s| s.stamp < oldest_allowed)
+                && self.release_oldest(core)
+            {}
         }
         self.mark(core);
     }
 
-    /// Counts a frame's blocks.
-    pub(super) fn wrote(&mut self, position: u64, blocks: &[Block]) {
-        // Keys are positions of the first frame seen of a segment's bytes: close enough to its base to be dropped with it.
-        let segment = self.segments.entry(position >> SEGMENT_GRAIN).or_default();
+    /// Counts the blocks of a frame in the segment at `base`.
+    pub(super) fn wrote(&mut self, base: u64, blocks: &[Block]) {
+        let segment = self.segments.entry(base).or_default();
         for block in blocks {
             *segment.entry(block.service).or_default() += block.bytes.len() as u64;
             *self.totals.entry(block.service).or_default() += block.bytes.len() as u64;
@@ -72,7 +87,7 @@ impl Retention {
     }
 
     fn forget_below(&mut self, start: u64) {
-        while let Some(entry) = self.segments.first_entry().filter(|e| *e.key() < start >> SEGMENT_GRAIN) {
+        while let Some(entry) = self.segments.first_entry().filter(|e| *e.key() < start) {
             for (service, bytes) in entry.remove() {
                 if let Some(total) = self.totals.get_mut(&service) {
                     *total = total.saturating_sub(bytes);
@@ -84,7 +99,8 @@ impl Retention {
 
     fn mark<A>(&mut self, core: &Core<A>) {
         let capacity = core.stream.max_bytes();
-        let pressed = core.stream.bytes_from(core.holds.least()) > capacity / SHARED_PART.1 * SHARED_PART.0;
+        let pressed =
+            core.stream.bytes_from(core.holds.least()) > capacity / SHARED_PART.1 * SHARED_PART.0;
         if !pressed && !self.marked {
             return;
         }
@@ -97,9 +113,8 @@ impl Retention {
     }
 
     fn is_over(&self, account: &Arc<Account>, share: u64) -> bool {
-        self.totals.get(&account.id).is_some_and(|total| *total > share)
+        self.totals
+            .get(&account.id)
+            .is_some_and(|total| *total > share)
     }
 }
-
-/// Bytes per service are kept for each MiB of log.
-const SEGMENT_GRAIN: u32 = 20;

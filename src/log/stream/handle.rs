@@ -236,22 +236,48 @@ impl Stream {
     /// The oldest segment, unless it is the one written to.
     pub(crate) fn oldest_sealed(&self) -> Option<SegmentInfo> {
         let segments = self.shared.segments.read();
-        segments.front().filter(|_| segments.len() > 1).map(|s| info(s))
+        segments
+            .front()
+            .filter(|_| segments.len() > 1)
+            .map(|s| info(s))
+    }
+
+    /// Base of the segment that is written to.
+    pub(crate) fn active_base(&self) -> u64 {
+        self.shared
+            .segments
+            .read()
+            .back()
+            .map_or(0, |segment| segment.base)
     }
 
     /// Bytes from `position` on: whole segments, less the unused end of the last.
     pub(crate) fn bytes_from(&self, position: u64) -> u64 {
         let segments = self.shared.segments.read();
         let sealed = segments.len().saturating_sub(1);
-        let used = |(index, s): (usize, &Arc<Segment>)| if index < sealed { s.size } else { s.end() - s.base };
-        segments.iter().enumerate().rev().take_while(|(_, s)| s.end() > position).map(used).sum()
+        let used = |(index, s): (usize, &Arc<Segment>)| {
+            if index < sealed {
+                s.size
+            } else {
+                s.end() - s.base
+            }
+        };
+        segments
+            .iter()
+            .enumerate()
+            .rev()
+            .take_while(|(_, s)| s.end() > position)
+            .map(used)
+            .sum()
     }
 
     /// Stamp of the oldest frame.
     pub(crate) fn first_stamp(&self) -> Option<u64> {
         let segments = self.shared.segments.read();
         let oldest = segments.iter().find(|segment| !segment.is_empty())?;
-        let header = super::scan::header_at(oldest, oldest.first(), oldest.end()).ok().flatten();
+        let header = super::scan::header_at(oldest, oldest.first(), oldest.end())
+            .ok()
+            .flatten();
         Some(header.map_or(oldest.stamp(), |header| header.stamp))
     }
 
@@ -278,7 +304,12 @@ impl Stream {
 }
 
 fn info(segment: &Segment) -> SegmentInfo {
-    SegmentInfo { base: segment.base, end: segment.end(), size: segment.size, stamp: segment.stamp() }
+    SegmentInfo {
+        base: segment.base,
+        end: segment.end(),
+        size: segment.size,
+        stamp: segment.stamp(),
+    }
 }
 
 impl Shared {

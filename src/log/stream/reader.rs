@@ -43,6 +43,10 @@ impl StreamReader {
     ///
     /// # Errors
     /// The reader has already moved past what the error is about: count it and call again.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "not an iterator: after None there may be more, errors do not end it"
+    )]
     pub fn next(&mut self) -> Result<Option<StoredFrame>, ReadError> {
         self.next_before(u64::MAX)
     }

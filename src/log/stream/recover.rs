@@ -65,7 +65,7 @@ pub(super) fn recover(storage: &dyn Storage, segment_size: u64) -> Result<Recove
     let headers: Vec<_> = found.iter().map(|f| f.header).collect();
     for (index, one) in found.into_iter().enumerate() {
         let next = headers.get(index + 1).copied().flatten();
-        recovered.segments.push_back(Arc::new(with_end(one, next)));
+        recovered.segments.push_back(Arc::new(with_end(&one, next)));
     }
     Ok(recovered)
 }
@@ -137,7 +137,7 @@ fn drop_unused_tail(storage: &dyn Storage, found: &mut VecDeque<Found>) -> Resul
 }
 
 /// The segment with its end: from the header of the next one where that makes sense, else by a scan.
-fn with_end(found: Found, next: Option<SegmentHeader>) -> Segment {
+fn with_end(found: &Found, next: Option<SegmentHeader>) -> Segment {
     let segment = found.segment();
     let known = next.filter(|next| {
         (segment.first()..=segment.limit().min(next.base)).contains(&next.previous_end)
