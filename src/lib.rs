@@ -4,3 +4,4 @@ pub mod clock;
 pub mod log;
 pub mod otlp;
 pub mod rules;
+pub mod sampler;

@@ -20,6 +20,7 @@ pub use answer::{Accepted, Refusal, SourceId, Submit, Submitted};
 pub use budget::{IntakeBudget, Reservation};
 pub use ids::TraceId;
 pub use partition::partition_of;
+pub(crate) use scan::index;
 pub use scan::{Scan, scan};
 pub use span::{Blind, STATUS_ERROR, SpanError, SpanHead, Visitor};
 pub use split::{Piece, PieceBlock, Split, split};

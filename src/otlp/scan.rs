@@ -70,6 +70,16 @@ impl Scan {
         self.spans.len()
     }
 
+    /// `service.name` of each resource, where it is a text.
+    pub fn service_names<'a>(
+        &'a self,
+        request: &'a [u8],
+    ) -> impl Iterator<Item = Option<&'a [u8]>> {
+        self.services
+            .iter()
+            .map(|range| request.get(range.clone()?))
+    }
+
     /// The trace of each sound span, in wire order.
     pub fn traces(&self) -> impl Iterator<Item = TraceId> {
         self.spans.iter().map(|place| place.trace)

@@ -100,6 +100,18 @@ impl Atoms {
         })
     }
 
+    /// The bits that all programs' tests take.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The table of percentile key values.
+    #[must_use]
+    pub fn values(&self) -> &ValueIds {
+        &self.values
+    }
+
     /// Words of bits for each span.
     pub(crate) fn bit_words(&self) -> usize {
         self.bits.div_ceil(64) as usize

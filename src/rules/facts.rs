@@ -41,6 +41,23 @@ impl Facts {
         out
     }
 
+    /// Spans.
+    pub(crate) fn len(&self) -> u32 {
+        crate::otlp::index(self.spans.len())
+    }
+
+    /// The span has no parent.
+    pub(crate) fn is_root(&self, span: usize) -> bool {
+        self.spans.get(span).is_some_and(|facts| facts.root)
+    }
+
+    /// Adds the facts of other spans, of the same atoms, behind these.
+    pub(crate) fn append(&mut self, more: &Self) {
+        self.stride = more.stride;
+        self.spans.extend_from_slice(&more.spans);
+        self.words.extend_from_slice(&more.words);
+    }
+
     pub(crate) fn words_of(&self, span: usize) -> &[u64] {
         self.words
             .get(span * self.stride..(span + 1) * self.stride)

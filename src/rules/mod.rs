@@ -20,7 +20,7 @@ pub use atoms::{Atoms, AtomsBuilder, TextKeys};
 pub use facts::{Facts, Observer, ObserverScratch};
 pub use fold::Fold;
 pub use percentiles::{Percentiles, SketchSnapshot};
-pub use program::{CompileError, Compiler, PercentileRule, Program};
+pub use program::{CompileError, Compiler, PercentileRule, Program, fingerprint};
 pub use spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
 pub use values::ValueIds;
 pub use verdict::{State, Thresholds, Verdict, Vote};

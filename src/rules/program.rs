@@ -343,6 +343,40 @@ impl Program {
     }
 }
 
+/// A number that changes when a rule set does: it stands in every batch of decisions. FNV-1a 32 over all that is typed,
+/// keywords included, of which it tells nothing.
+#[must_use]
+pub fn fingerprint(policies: &[PolicySpec], sample_on_first_match: bool) -> u32 {
+    let mut text = format!("{sample_on_first_match}{policies:?}");
+    policies
+        .iter()
+        .for_each(|policy| add_hidden(&policy.kind, &mut text));
+    text.bytes().fold(0x811c_9dc5, |hash: u32, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
+/// What `Debug` does not show.
+fn add_hidden(kind: &PolicyKind, out: &mut String) {
+    let mut list = |values: &[String]| {
+        values
+            .iter()
+            .for_each(|value| *out += &format!("{value:?}"))
+    };
+    match kind {
+        PolicyKind::StringAttribute { values, .. } => list(values),
+        PolicyKind::PromptKeyword { keywords } => list(keywords),
+        PolicyKind::Probabilistic { hash_salt, .. } => list(std::slice::from_ref(hash_salt)),
+        PolicyKind::And(children) | PolicyKind::Drop(children) => {
+            children
+                .iter()
+                .for_each(|child| add_hidden(&child.kind, out));
+        }
+        PolicyKind::Not(child) => add_hidden(&child.kind, out),
+        _ => {}
+    }
+}
+
 fn place(rule: &mut Rule, fact_bits: u32) {
     match rule {
         Rule::Bit(bit) if *bit & LATENCY != 0 => *bit = (*bit & !LATENCY) + fact_bits,
