@@ -5,10 +5,15 @@
 
 mod answer;
 mod budget;
+mod export_response;
+mod fields;
 mod ids;
 mod partition;
+mod span_count;
 
 pub use answer::{Accepted, Refusal, SourceId, Submit, Submitted};
 pub use budget::{IntakeBudget, Reservation};
+pub use export_response::export_response;
 pub use ids::TraceId;
 pub use partition::partition_of;
+pub(crate) use span_count::count_spans;

@@ -1,0 +1,6 @@
+//! The receivers on real sockets, spoken to by real clients, in front of a [`crate::otlp::Submit`] that keeps what it
+//! was given.
+
+mod grpc;
+mod grpc_client;
+mod recorder;
