@@ -8,6 +8,7 @@ mod budget;
 mod export_response;
 mod fields;
 mod ids;
+pub mod json;
 mod partition;
 mod span_count;
 
