@@ -8,7 +8,6 @@ use crate::otlp::{Refusal, Reservation};
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt;
-use std::pin::pin;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -23,22 +22,21 @@ pub(super) struct BodyLimits {
 
 /// Reads `body` whole. `expect` sees the first piece and says how long the body will be, if that is known, or why it is
 /// refused at once.
-pub(super) async fn collect<B: Body<Data = Bytes>>(
-    body: B,
+pub(super) async fn collect<B: Body<Data = Bytes> + Unpin>(
+    body: &mut B,
     limits: BodyLimits,
     held: &mut Reservation,
     expect: impl Fn(&[u8]) -> Result<Option<u64>, Fault>,
 ) -> Result<Bytes, Fault> {
-    let mut body = pin!(body);
-    let Some(first) = next(&mut body, limits, held).await? else { return Ok(Bytes::new()) };
+    let Some(first) = next(body, limits, held).await? else { return Ok(Bytes::new()) };
     let expected = expect(&first)?.unwrap_or(0).min(limits.max_bytes);
-    let Some(second) = next(&mut body, limits, held).await? else { return Ok(first) };
+    let Some(second) = next(body, limits, held).await? else { return Ok(first) };
     let known = usize::try_from(expected).unwrap_or(usize::MAX);
     let mut whole = BytesMut::with_capacity(known.max(first.len() + second.len()));
     whole.extend_from_slice(&first);
     whole.extend_from_slice(&second);
     drop((first, second));
-    while let Some(piece) = next(&mut body, limits, held).await? {
+    while let Some(piece) = next(body, limits, held).await? {
         whole.extend_from_slice(&piece);
     }
     Ok(whole.freeze())
@@ -70,8 +68,7 @@ async fn next<B: Body<Data = Bytes> + Unpin>(
 
 /// Reads and forgets what is left of a refused body, up to `most` bytes and for at most `patience`, so that an HTTP/1.1
 /// sender that is still writing gets to read the answer instead of a reset connection.
-pub(super) async fn discard<B: Body<Data = Bytes>>(body: B, most: u64, patience: Duration) {
-    let mut body = pin!(body);
+pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(body: &mut B, most: u64, patience: Duration) {
     let reading = async {
         let mut left = most;
         while let Some(Ok(frame)) = body.frame().await {

@@ -21,8 +21,11 @@ pub(super) enum Fault {
 
 impl Fault {
     /// The budget has no room.
+    pub(super) const FULL: Refusal = Refusal::Full { reason: "intake budget", retry_after: BUDGET_RETRY };
+
+    /// The same as a fault.
     pub(super) const fn budget_full() -> Self {
-        Self::Refused(Refusal::Full { reason: "intake budget", retry_after: BUDGET_RETRY })
+        Self::Refused(Self::FULL)
     }
 
     /// Broken beyond repair; `reason` holds no payload.

@@ -114,3 +114,98 @@ fn inflate_zstd_known(input: &[u8], size: u64, held: &mut Reservation) -> Result
 fn decoder_failed() -> Fault {
     Refusal::Log("no memory for a decoder".to_owned()).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::otlp::IntakeBudget;
+    use flate2::Compression;
+    use flate2::write::{GzEncoder, ZlibEncoder};
+    use std::io::Write;
+
+    const CODINGS: [Coding; 3] = [Coding::Gzip, Coding::Zlib, Coding::Zstd];
+
+    fn deflate(coding: Coding, data: &[u8]) -> Vec<u8> {
+        match coding {
+            Coding::Gzip => {
+                let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+                encoder.write_all(data).unwrap();
+                encoder.finish().unwrap()
+            }
+            Coding::Zlib => {
+                let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+                encoder.write_all(data).unwrap();
+                encoder.finish().unwrap()
+            }
+            Coding::Zstd => zstd::bulk::compress(data, 1).unwrap(),
+        }
+    }
+
+    /// Outcome, and what stays reserved by it.
+    fn run(coding: Coding, input: &[u8], limit: u64, budget: u64) -> (Result<Bytes, Fault>, u64) {
+        let budget = IntakeBudget::new(budget);
+        let mut held = budget.reservation();
+        let outcome = inflate(coding, input, limit, &mut held);
+        (outcome, held.bytes())
+    }
+
+    #[test]
+    fn sizes_up_to_the_limit_come_out_whole_and_exactly_charged() {
+        for coding in CODINGS {
+            for size in [0, 1, 1000, 65_535, 65_536, 65_537, 1_000_000] {
+                let data: Vec<u8> = (0..size).map(|n: u32| (n / 7) as u8).collect();
+                let (outcome, held) = run(coding, &deflate(coding, &data), u64::from(size), u64::MAX);
+                assert_eq!(outcome.unwrap(), data, "{coding:?} {size}");
+                assert_eq!(held, u64::from(size), "{coding:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_byte_over_the_limit_is_too_large_and_a_bomb_stops_there() {
+        for coding in CODINGS {
+            for size in [100_001, 64 << 20] {
+                let (outcome, held) = run(coding, &deflate(coding, &vec![0; size]), 100_000, u64::MAX);
+                assert!(matches!(outcome, Err(Fault::Refused(Refusal::TooLarge { limit: 100_000, .. }))), "{coding:?}");
+                assert!(held <= 200_000, "{coding:?} held {held}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_budget_bounds_what_is_inflated() {
+        for coding in CODINGS {
+            let (outcome, held) = run(coding, &deflate(coding, &vec![0; 1_000_000]), 2_000_000, 500_000);
+            assert_eq!((outcome, held <= 500_000), (Err(Fault::budget_full()), true), "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn broken_and_cut_bodies_are_malformed() {
+        let data: Vec<u8> = (0..50_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for coding in CODINGS {
+            let whole = deflate(coding, &data);
+            for cut in [1, 5, whole.len() / 2, whole.len() - 1] {
+                let (outcome, _) = run(coding, &whole[..cut], 1 << 20, u64::MAX);
+                assert!(matches!(outcome, Err(Fault::Refused(Refusal::Malformed(_)))), "{coding:?} {cut}");
+            }
+            let (outcome, _) = run(coding, b"not compressed at all", 1 << 20, u64::MAX);
+            assert!(matches!(outcome, Err(Fault::Refused(Refusal::Malformed(_)))), "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn several_members_are_one_body_and_a_wrong_size_is_only_a_hint() {
+        for coding in [Coding::Gzip, Coding::Zstd] {
+            let two = [deflate(coding, b"one "), deflate(coding, b"two")].concat();
+            assert_eq!(run(coding, &two, 7, u64::MAX).0.unwrap(), "one two", "{coding:?}");
+        }
+        // Without a content size in the frame, as streaming encoders write it.
+        let streamed = zstd::stream::encode_all(&b"streamed"[..], 1).unwrap();
+        assert_eq!(run(Coding::Zstd, &streamed, 8, u64::MAX), (Ok(Bytes::from_static(b"streamed")), 8));
+        let mut lying = deflate(Coding::Gzip, b"short");
+        let at = lying.len() - 4;
+        lying[at..].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(matches!(run(Coding::Gzip, &lying, 100, u64::MAX).0, Err(Fault::Refused(Refusal::Malformed(_)))));
+    }
+}

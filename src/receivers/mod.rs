@@ -8,15 +8,21 @@
 
 mod body;
 mod connections;
+mod cors;
 mod destination;
 mod error;
 mod fault;
 mod grpc_answer;
 mod grpc_frame;
+mod http2;
+mod http_answer;
+mod http_request;
+mod in_process;
 mod inflate;
 mod listener;
 mod offload;
 mod otlp_grpc;
+mod otlp_http;
 mod rpc_status;
 mod settings;
 mod stats;
@@ -24,9 +30,13 @@ mod tls;
 
 pub use destination::Destination;
 pub use error::ReceiverError;
+pub use in_process::InProcess;
 pub use listener::bind;
 pub use otlp_grpc::OtlpGrpc;
-pub use settings::{GrpcKeepalive, OtlpGrpcSettings, TlsSettings, TlsVersion};
+pub use otlp_http::OtlpHttp;
+pub use settings::{
+    ContentEncoding, CorsSettings, GrpcKeepalive, OtlpGrpcSettings, OtlpHttpSettings, TlsSettings, TlsVersion,
+};
 pub use stats::{ReceiverStats, RefusalReason, Transport, TransportStats};
 
 #[cfg(test)]

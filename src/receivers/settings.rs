@@ -98,3 +98,87 @@ impl Default for OtlpGrpcSettings {
         }
     }
 }
+
+/// A `Content-Encoding` that the HTTP receiver may take; the entries of `compression_algorithms`. The Collector also
+/// has snappy and lz4, which no OTLP exporter sends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentEncoding {
+    /// None, or `identity`.
+    Identity,
+    /// `gzip`.
+    Gzip,
+    /// `zstd`.
+    Zstd,
+    /// `zlib`.
+    Zlib,
+    /// `deflate`: the same bytes as zlib.
+    Deflate,
+}
+
+impl ContentEncoding {
+    /// All that are supported, and the default.
+    pub const ALL: [Self; 5] = [Self::Identity, Self::Gzip, Self::Zstd, Self::Zlib, Self::Deflate];
+}
+
+/// `cors:` of the HTTP receiver.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CorsSettings {
+    /// Origins that may send, `*` standing for any run of characters in each.
+    pub allowed_origins: Vec<String>,
+    /// Headers that they may set beside `Accept`, `Content-Type` and `X-Requested-With`; `*` allows any.
+    pub allowed_headers: Vec<String>,
+    /// Seconds for which a browser may remember the answer. `None`: not said, browsers take five.
+    pub max_age: Option<u64>,
+}
+
+/// `protocols.http` of the otlp receiver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtlpHttpSettings {
+    /// `host:port`.
+    pub endpoint: String,
+    /// Plain text without it.
+    pub tls: Option<TlsSettings>,
+    /// Bytes of one body, as it comes and inflated: 20 MiB.
+    pub max_request_body_size: u64,
+    /// Browsers are not answered without it.
+    pub cors: Option<CorsSettings>,
+    /// Where traces are posted.
+    pub traces_url_path: String,
+    /// Taken for compatibility: nothing behind the receiver reads client metadata.
+    pub include_metadata: bool,
+    /// Encodings that are taken.
+    pub compression_algorithms: Vec<ContentEncoding>,
+    /// How long the headers of a request may take: 1 min.
+    pub read_header_timeout: Duration,
+    /// A connection without a request for this long (up to twice as long) is closed: 1 min.
+    pub idle_timeout: Duration,
+    /// Taken for compatibility: answers are a few bytes long. 30 s.
+    pub write_timeout: Duration,
+    /// `keep_alives_enabled`.
+    pub keep_alives_enabled: bool,
+    /// A request whose body is silent for this long is given up. Not in the Collector, which waits for ever unless
+    /// `read_timeout` is set: 30 s.
+    pub body_idle_timeout: Duration,
+    /// How long requests in flight may take once the receiver stops. 10 s: most senders' own export timeout.
+    pub drain_timeout: Duration,
+}
+
+impl Default for OtlpHttpSettings {
+    fn default() -> Self {
+        Self {
+            endpoint: "localhost:4318".to_owned(),
+            tls: None,
+            max_request_body_size: 20 * MIB,
+            cors: None,
+            traces_url_path: "/v1/traces".to_owned(),
+            include_metadata: false,
+            compression_algorithms: ContentEncoding::ALL.to_vec(),
+            read_header_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_secs(30),
+            keep_alives_enabled: true,
+            body_idle_timeout: Duration::from_secs(30),
+            drain_timeout: Duration::from_secs(10),
+        }
+    }
+}

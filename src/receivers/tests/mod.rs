@@ -3,4 +3,9 @@
 
 mod grpc;
 mod grpc_client;
+mod http;
+mod http_client;
+mod http_hostile;
+mod in_process;
 mod recorder;
+mod tls;

@@ -129,7 +129,9 @@ fn with_empty_messages(mut request: ExportTraceServiceRequest) -> ExportTraceSer
         resource_spans.resource.get_or_insert_default();
         for scope_spans in &mut resource_spans.scope_spans {
             scope_spans.scope.get_or_insert_default();
-            scope_spans.spans.iter_mut().for_each(|span| drop(span.status.get_or_insert_default()));
+            for span in &mut scope_spans.spans {
+                span.status.get_or_insert_default();
+            }
         }
     }
     request
