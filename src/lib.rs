@@ -5,3 +5,4 @@ pub mod log;
 pub mod otlp;
 pub mod rules;
 pub mod sampler;
+pub mod receivers;

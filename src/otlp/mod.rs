@@ -5,6 +5,8 @@
 
 mod answer;
 mod budget;
+mod export_response;
+mod fields;
 mod ids;
 #[cfg(test)]
 mod oracle;
@@ -15,9 +17,13 @@ mod split;
 mod stitch;
 mod value;
 mod wire;
+pub mod json;
+mod partition;
+mod span_count;
 
 pub use answer::{Accepted, Refusal, SourceId, Submit, Submitted};
 pub use budget::{IntakeBudget, Reservation};
+pub use export_response::export_response;
 pub use ids::TraceId;
 pub use partition::partition_of;
 pub(crate) use scan::index;
@@ -27,3 +33,4 @@ pub use split::{Piece, PieceBlock, Split, split};
 pub use stitch::{Stitch, StitchError};
 pub use value::AnyValue;
 pub use wire::WireError;
+pub(crate) use span_count::count_spans;
