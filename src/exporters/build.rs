@@ -1,0 +1,31 @@
+//! An exporter's settings as a transport.
+//!
+//! All that can fail at start fails here and says why: a bad endpoint, a certificate that cannot be read, a file that
+//! cannot be written. A server that does not answer is no failure: it may come.
+
+use super::error::ExporterError;
+use super::otlp_grpc::OtlpGrpc;
+use super::settings::{ExporterKind, ExporterSettings};
+use super::transport::Transport;
+use crate::clock::SharedClock;
+use std::sync::Arc;
+use tokio_util::task::TaskTracker;
+
+/// Builds the transport of one exporter. Blocking work runs on `tracker`. Must be called within a tokio runtime.
+///
+/// # Errors
+/// What the user has to put right, with the key it stands under.
+pub fn build(
+    settings: &ExporterSettings,
+    tracker: &TaskTracker,
+    clock: SharedClock,
+) -> Result<Arc<dyn Transport>, ExporterError> {
+    let of = |problem: super::error::Problem| problem.of(&settings.id);
+    Ok(match &settings.kind {
+        ExporterKind::OtlpGrpc(grpc) => Arc::new(OtlpGrpc::new(grpc, settings.timeout).map_err(of)?),
+        _ => {
+            let _ = (tracker, clock);
+            return Err(of(super::error::Problem::new("type", "is not built in yet")));
+        }
+    })
+}

@@ -1,0 +1,34 @@
+//! The ways out: OTLP over gRPC and HTTP, files, the console; retry policy and counts.
+//!
+//! A transport sends one batch of spans once. What is sent, in which order and from where after a restart is the
+//! cursor's, which reads the decision log.
+
+mod build;
+mod connection;
+mod error;
+mod grpc_channel;
+mod grpc_guard;
+mod grpc_status;
+mod grpc_target;
+mod otlp_grpc;
+mod raw_codec;
+mod response;
+mod retry;
+mod secret;
+mod settings;
+mod stats;
+mod tls;
+mod transport;
+mod user_agent;
+
+pub use build::build;
+pub use error::ExporterError;
+pub use retry::{Backoff, RetrySettings};
+pub use secret::Secret;
+pub use settings::{
+    Compression, DebugOutput, DebugSettings, ExporterKind, ExporterSettings, FileFormat, FileSettings, Headers,
+    HttpEncoding, HttpTarget, KeepaliveSettings, OtlpGrpcSettings, OtlpHttpSettings, Pem, QueueSettings,
+    RotationSettings, TlsClientSettings, TlsVersion, Verbosity,
+};
+pub use stats::{ExporterCounts, ExporterStats, InFlight, LastError};
+pub use transport::{Flushing, LONGEST_ASKED_DELAY, Outgoing, SendError, Sending, Sent, Transport};
