@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 pub fn build(
     settings: &ExporterSettings,
     tracker: &TaskTracker,
-    clock: SharedClock,
+    clock: &SharedClock,
 ) -> Result<Arc<dyn Transport>, ExporterError> {
     let of = |problem: super::error::Problem| problem.of(&settings.id);
     Ok(match &settings.kind {

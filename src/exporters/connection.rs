@@ -9,6 +9,8 @@ use std::io::ErrorKind;
 
 /// Deep enough for any real chain, and an end for a crooked one.
 const DEEPEST: usize = 16;
+/// What a TLS 1.3 server does that misses our certificate, too: its alert comes after the handshake.
+const CLOSED: &str = "the connection was closed by the server";
 
 /// The phrase for the first link of the chain that says something.
 pub(crate) fn phrase(error: &(dyn Error + 'static)) -> &'static str {
@@ -37,6 +39,10 @@ fn known(error: &(dyn Error + 'static)) -> Option<&'static str> {
     if error.is::<tonic::TimeoutExpired>() {
         return Some("no answer in time");
     }
+    if let Some(http) = error.downcast_ref::<hyper::Error>() {
+        let closed = http.is_canceled() || http.is_closed() || http.is_incomplete_message();
+        return closed.then_some(CLOSED);
+    }
     // The resolver's error is a private type of the client; its text is fixed.
     (error.to_string() == "dns error").then_some("the name of the host cannot be resolved")
 }
@@ -44,10 +50,10 @@ fn known(error: &(dyn Error + 'static)) -> Option<&'static str> {
 fn io_phrase(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::ConnectionRefused => Some("connection refused"),
-        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => {
-            Some("the connection was closed by the server")
-        }
-        ErrorKind::UnexpectedEof => Some("the connection was closed by the server"),
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::UnexpectedEof => Some(CLOSED),
         ErrorKind::TimedOut => Some("no connection in time"),
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Some("the host cannot be reached"),
         ErrorKind::NotFound => Some("the socket does not exist"),

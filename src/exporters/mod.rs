@@ -17,6 +17,8 @@ mod retry;
 mod secret;
 mod settings;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod transport;
 mod user_agent;

@@ -22,7 +22,7 @@ use std::time::Duration;
 use tonic::client::Grpc;
 use tonic::codec::CompressionEncoding;
 use tonic::metadata::{AsciiMetadataKey, AsciiMetadataValue, BinaryMetadataKey, BinaryMetadataValue, MetadataMap};
-use tonic::{ConnectError, Request, Status};
+use tonic::{ConnectError, Request, Status, TimeoutExpired};
 
 const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 
@@ -66,26 +66,28 @@ impl OtlpGrpc {
         if self.timeout.is_zero() {
             return self.until_connected(out.request).await;
         }
+        // tonic keeps the limit of one call as well; whichever comes first.
         match tokio::time::timeout(self.timeout, self.until_connected(out.request)).await {
-            Ok(answer) => {
-                self.timeouts.store(0, Ordering::Relaxed);
-                answer
-            }
-            Err(_) => {
-                self.leave_dead_connection();
-                Err(SendError::retry("gRPC: no answer in time"))
-            }
+            Ok(outcome) => outcome,
+            Err(_) => Err(self.no_answer()),
         }
     }
 
     async fn until_connected(&self, request: Bytes) -> Result<Sent, SendError> {
         loop {
             match self.call(request.clone()).await {
-                Ok(answer) => return Ok(response::from_proto(&answer)),
-                Err(status) if self.wait_for_ready && never_connected(&status) => {
+                Ok(answer) => {
+                    self.timeouts.store(0, Ordering::Relaxed);
+                    return Ok(response::from_proto(&answer));
+                }
+                Err(status) if has::<TimeoutExpired>(&status) => return Err(self.no_answer()),
+                Err(status) if self.wait_for_ready && has::<ConnectError>(&status) => {
                     tokio::time::sleep(CONNECT_PAUSE).await;
                 }
-                Err(status) => return Err(grpc_status::classify(&status)),
+                Err(status) => {
+                    self.timeouts.store(0, Ordering::Relaxed);
+                    return Err(grpc_status::classify(&status));
+                }
             }
         }
     }
@@ -108,11 +110,12 @@ impl OtlpGrpc {
         Ok(answer.into_inner())
     }
 
-    fn leave_dead_connection(&self) {
+    fn no_answer(&self) -> SendError {
         if self.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= TIMEOUTS_BEFORE_NEW_CONNECTION {
             self.timeouts.store(0, Ordering::Relaxed);
             *self.channel.write() = Guarded(self.dialer.channel());
         }
+        SendError::retry("gRPC: no answer in time")
     }
 }
 
@@ -122,8 +125,9 @@ impl Transport for OtlpGrpc {
     }
 }
 
-fn never_connected(status: &Status) -> bool {
-    status.source().is_some_and(|source| connection::links(source).any(|link| link.is::<ConnectError>()))
+/// Whether our own client failed for this reason.
+fn has<E: Error + 'static>(status: &Status) -> bool {
+    status.source().is_some_and(|source| connection::links(source).any(|link| link.is::<E>()))
 }
 
 /// Header names are lower-cased, as gRPC wants them; the value of a `-bin` name is sent as base64, as grpc-go does.
