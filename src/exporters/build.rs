@@ -5,6 +5,7 @@
 
 use super::error::ExporterError;
 use super::otlp_grpc::OtlpGrpc;
+use super::otlp_http::OtlpHttp;
 use super::settings::{ExporterKind, ExporterSettings};
 use super::transport::Transport;
 use crate::clock::SharedClock;
@@ -18,13 +19,13 @@ use tokio_util::task::TaskTracker;
 pub fn build(
     settings: &ExporterSettings,
     tracker: &TaskTracker,
-    clock: &SharedClock,
+    clock: SharedClock,
 ) -> Result<Arc<dyn Transport>, ExporterError> {
     let of = |problem: super::error::Problem| problem.of(&settings.id);
     Ok(match &settings.kind {
         ExporterKind::OtlpGrpc(grpc) => Arc::new(OtlpGrpc::new(grpc, settings.timeout).map_err(of)?),
+        ExporterKind::OtlpHttp(http) => Arc::new(OtlpHttp::new(http, settings.timeout, tracker, clock).map_err(of)?),
         _ => {
-            let _ = (tracker, clock);
             return Err(of(super::error::Problem::new("type", "is not built in yet")));
         }
     })

@@ -1,14 +1,15 @@
-//! Takes a malformed `grpc-status-details-bin` away before tonic sees it.
+//! Puts answers right that tonic would stumble over.
 //!
-//! tonic 0.14 panics when that header is not base64; a far side must not be able to make us panic. Without the details
-//! the status still counts, only a RetryInfo is missing.
+//! tonic 0.14 panics when `grpc-status-details-bin` is not base64; a far side must not be able to make us panic. Without
+//! the details the status still counts, only a RetryInfo is missing. And it takes the page of a proxy that answers 503
+//! for a broken message (INTERNAL, final); gRPC's "HTTP to gRPC Status Code Mapping" says UNAVAILABLE.
 
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use http_body::Frame;
 use http_body_util::BodyExt;
 use http_body_util::combinators::MapFrame;
@@ -17,9 +18,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tonic::body::Body;
 use tonic::transport::Channel;
+use tonic::{Code, Status};
 use tower::Service;
 
 const DETAILS: &str = "grpc-status-details-bin";
+const STATUS: &str = "grpc-status";
 
 /// What tonic itself decodes with.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -47,9 +50,25 @@ impl Service<http::Request<Body>> for Guarded {
         Box::pin(async move {
             let mut answer = answer.await?;
             check(answer.headers_mut());
+            if answer.status() != StatusCode::OK && !answer.headers().contains_key(STATUS) {
+                answer = without_grpc(answer.status());
+            }
             Ok(answer.map(|body| body.map_frame(check_frame as fn(Frame<Bytes>) -> Frame<Bytes>)))
         })
     }
+}
+
+/// What an answer that is HTTP only means for gRPC.
+fn without_grpc(status: StatusCode) -> http::Response<Body> {
+    let code = match status.as_u16() {
+        400 => Code::Internal,
+        401 => Code::Unauthenticated,
+        403 => Code::PermissionDenied,
+        404 => Code::Unimplemented,
+        429 | 502 | 503 | 504 => Code::Unavailable,
+        _ => Code::Unknown,
+    };
+    Status::new(code, "").into_http()
 }
 
 fn check_frame(mut frame: Frame<Bytes>) -> Frame<Bytes> {

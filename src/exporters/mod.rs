@@ -4,16 +4,22 @@
 //! cursor's, which reads the decision log.
 
 mod build;
+mod compress;
 mod connection;
+mod encode;
 mod error;
 mod grpc_channel;
 mod grpc_guard;
 mod grpc_status;
 mod grpc_target;
+mod http_client;
+mod http_status;
 mod otlp_grpc;
+mod otlp_http;
 mod raw_codec;
 mod response;
 mod retry;
+mod retry_after;
 mod secret;
 mod settings;
 mod stats;

@@ -24,7 +24,7 @@ pub(super) fn transport(grpc: OtlpGrpcSettings) -> Arc<dyn Transport> {
 
 fn with_timeout(grpc: OtlpGrpcSettings, timeout: Duration) -> Arc<dyn Transport> {
     let settings = ExporterSettings { timeout, ..ExporterSettings::new("otlp", ExporterKind::OtlpGrpc(grpc)) };
-    build(&settings, &TaskTracker::new(), &(Arc::new(SystemClock::new()) as _)).unwrap()
+    build(&settings, &TaskTracker::new(), Arc::new(SystemClock::new())).unwrap()
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn what_cannot_be_sent_is_refused_at_start() {
     let check = |grpc: OtlpGrpcSettings, expected: &str| {
         let settings = ExporterSettings::new("otlp/x", ExporterKind::OtlpGrpc(grpc));
         assert_discreet(&settings);
-        let error = build(&settings, &TaskTracker::new(), &(Arc::new(SystemClock::new()) as _)).unwrap_err();
+        let error = build(&settings, &TaskTracker::new(), Arc::new(SystemClock::new())).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("exporter otlp/x: ") && text.contains(expected), "{text}");
         assert_discreet(&error);
