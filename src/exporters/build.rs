@@ -4,6 +4,7 @@
 //! cannot be written. A server that does not answer is no failure: it may come.
 
 use super::error::ExporterError;
+use super::file::FileExporter;
 use super::otlp_grpc::OtlpGrpc;
 use super::otlp_http::OtlpHttp;
 use super::settings::{ExporterKind, ExporterSettings};
@@ -25,7 +26,8 @@ pub fn build(
     Ok(match &settings.kind {
         ExporterKind::OtlpGrpc(grpc) => Arc::new(OtlpGrpc::new(grpc, settings.timeout).map_err(of)?),
         ExporterKind::OtlpHttp(http) => Arc::new(OtlpHttp::new(http, settings.timeout, tracker, clock).map_err(of)?),
-        _ => {
+        ExporterKind::File(file) => Arc::new(FileExporter::new(file, tracker, clock).map_err(of)?),
+        ExporterKind::Debug(_) => {
             return Err(of(super::error::Problem::new("type", "is not built in yet")));
         }
     })

@@ -11,6 +11,8 @@ use std::io::ErrorKind;
 const DEEPEST: usize = 16;
 /// What a TLS 1.3 server does that misses our certificate, too: its alert comes after the handshake.
 const CLOSED: &str = "the connection was closed by the server";
+const NO_CERTIFICATE: &str = "TLS: the server wants a client certificate (tls.cert_file, tls.key_file)";
+const REFUSED_HANDSHAKE: &str = "TLS: the server refused the handshake";
 
 /// The phrase for the first link of the chain that says something.
 pub(crate) fn phrase(error: &(dyn Error + 'static)) -> &'static str {
@@ -43,8 +45,16 @@ fn known(error: &(dyn Error + 'static)) -> Option<&'static str> {
         let closed = http.is_canceled() || http.is_closed() || http.is_incomplete_message();
         return closed.then_some(CLOSED);
     }
-    // The resolver's error is a private type of the client; its text is fixed.
-    (error.to_string() == "dns error").then_some("the name of the host cannot be resolved")
+    by_text(&error.to_string())
+}
+
+/// Errors whose type is private (the resolver's) or lost on the way (HTTP/2 keeps only the text of an I/O error).
+fn by_text(text: &str) -> Option<&'static str> {
+    match text.strip_prefix("received fatal alert: ") {
+        Some("CertificateRequired") => Some(NO_CERTIFICATE),
+        Some(_) => Some(REFUSED_HANDSHAKE),
+        None => (text == "dns error").then_some("the name of the host cannot be resolved"),
+    }
 }
 
 fn io_phrase(kind: ErrorKind) -> Option<&'static str> {
@@ -65,13 +75,11 @@ fn io_phrase(kind: ErrorKind) -> Option<&'static str> {
 fn tls_phrase(error: &rustls::Error) -> &'static str {
     match error {
         rustls::Error::InvalidCertificate(why) => certificate_phrase(why),
-        rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => {
-            "TLS: the server wants a client certificate (tls.cert_file, tls.key_file)"
-        }
+        rustls::Error::AlertReceived(AlertDescription::CertificateRequired) => NO_CERTIFICATE,
         rustls::Error::AlertReceived(AlertDescription::UnknownCA | AlertDescription::BadCertificate) => {
             "TLS: the server does not accept our certificate"
         }
-        rustls::Error::AlertReceived(_) => "TLS: the server refused the handshake",
+        rustls::Error::AlertReceived(_) => REFUSED_HANDSHAKE,
         rustls::Error::InvalidMessage(_) => "TLS: the server does not speak TLS (tls.insecure: true for plain text)",
         _ => "TLS: the handshake failed",
     }
@@ -106,5 +114,7 @@ mod tests {
             "TLS: the server's certificate is from an unknown issuer (tls.ca_file)",
         );
         check(io::Error::other("canary text of a server"), "the connection failed");
+        let alert = rustls::Error::AlertReceived(AlertDescription::CertificateRequired).to_string();
+        check(io::Error::new(ErrorKind::InvalidData, alert), NO_CERTIFICATE);
     }
 }

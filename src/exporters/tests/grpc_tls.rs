@@ -62,7 +62,10 @@ async fn a_server_may_ask_for_our_certificate() {
 
     let without = TlsClientSettings { ca: authority.as_setting(), ..TlsClientSettings::default() };
     let outcome = send(&endpoint, without.clone()).await;
-    assert_eq!(outcome, refused("the connection was closed by the server"));
+    // The server's alert comes after the handshake, and may be lost behind the end of the connection.
+    let wanted = "TLS: the server wants a client certificate (tls.cert_file, tls.key_file)";
+    let closed = "the connection was closed by the server";
+    assert!(outcome == refused(wanted) || outcome == refused(closed), "{outcome:?}");
     let (cert, key) = authority.sign("client").as_settings();
     assert_eq!(send(&endpoint, TlsClientSettings { cert, key, ..without.clone() }).await, Ok(Sent::All));
     let (cert, key) = Authority::new("theirs").sign("client").as_settings();
