@@ -3,11 +3,12 @@
 //! All that can fail at start fails here and says why: a bad endpoint, a certificate that cannot be read, a file that
 //! cannot be written. A server that does not answer is no failure: it may come.
 
-use super::error::ExporterError;
+use super::debug::{DebugExporter, Output};
+use super::error::{ExporterError, Problem};
 use super::file::FileExporter;
 use super::otlp_grpc::OtlpGrpc;
 use super::otlp_http::OtlpHttp;
-use super::settings::{ExporterKind, ExporterSettings};
+use super::settings::{DebugOutput, ExporterKind, ExporterSettings};
 use super::transport::Transport;
 use crate::clock::SharedClock;
 use std::sync::Arc;
@@ -22,13 +23,17 @@ pub fn build(
     tracker: &TaskTracker,
     clock: SharedClock,
 ) -> Result<Arc<dyn Transport>, ExporterError> {
-    let of = |problem: super::error::Problem| problem.of(&settings.id);
+    let of = |problem: Problem| problem.of(&settings.id);
     Ok(match &settings.kind {
         ExporterKind::OtlpGrpc(grpc) => Arc::new(OtlpGrpc::new(grpc, settings.timeout).map_err(of)?),
         ExporterKind::OtlpHttp(http) => Arc::new(OtlpHttp::new(http, settings.timeout, tracker, clock).map_err(of)?),
         ExporterKind::File(file) => Arc::new(FileExporter::new(file, tracker, clock).map_err(of)?),
-        ExporterKind::Debug(_) => {
-            return Err(of(super::error::Problem::new("type", "is not built in yet")));
+        ExporterKind::Debug(debug) => {
+            let output: Output = match debug.output {
+                DebugOutput::Stdout => Box::new(std::io::stdout()),
+                DebugOutput::Stderr => Box::new(std::io::stderr()),
+            };
+            Arc::new(DebugExporter::new(&settings.id, debug, output, tracker, clock))
         }
     })
 }

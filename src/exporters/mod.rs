@@ -6,6 +6,9 @@
 mod build;
 mod compress;
 mod connection;
+mod debug;
+mod debug_text;
+mod debug_value;
 mod encode;
 mod error;
 mod file;
