@@ -1,8 +1,9 @@
 //! Tailwater: tail sampling for LLM inference.
 
 pub mod clock;
+pub mod exporters;
 pub mod log;
 pub mod otlp;
+pub mod receivers;
 pub mod rules;
 pub mod sampler;
-pub mod receivers;
