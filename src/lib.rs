@@ -3,3 +3,4 @@
 mod clock;
 pub mod log;
 pub mod otlp;
+pub mod rules;
