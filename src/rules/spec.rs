@@ -174,9 +174,7 @@ impl fmt::Debug for PolicyKind {
                 out.field("key", key).field("value", value).field("invert_match", invert_match)
             }
             Self::Probabilistic { sampling_percentage, .. } => out.field("sampling_percentage", sampling_percentage),
-            Self::SpanCount { min_spans, max_spans } => {
-                out.field("min_spans", min_spans).field("max_spans", max_spans)
-            }
+            Self::SpanCount { min_spans, max_spans } => out.field("min_spans", min_spans).field("max_spans", max_spans),
             Self::And(children) | Self::Drop(children) => out.field("children", children),
             Self::Not(child) => out.field("child", child),
             Self::LatencyPercentile { percentile, by, floor_ms, warmup_ms, min_count, of } => out
