@@ -65,21 +65,14 @@ pub(crate) fn decode(item: &Item<'_>) -> Option<Buffer> {
     let disk = fields.get_or_null("disk");
     let memory = fields.get_or_null("memory");
     fields.not_yet("kafka", "use `disk: {directory: ...}`");
-    let log = match (disk, memory) {
-        (Some(disk), None) => decode_disk(&disk),
-        (None, Some(memory)) => decode_memory(&memory),
-        (Some(_), Some(_)) => {
-            item.error("expected one of `disk` and `memory`, found both");
-            None
-        }
-        (None, None) => {
-            let kafka = fields.get("kafka").is_some();
-            if !kafka {
-                item.error("expected `disk` or `memory`");
-            }
-            None
-        }
-    };
+    let kafka = fields.get("kafka").is_some();
+    if disk.is_some() && memory.is_some() {
+        item.error("expected one of `disk` and `memory`, found both");
+    } else if disk.is_none() && memory.is_none() && !kafka {
+        item.error("expected `disk` or `memory`");
+    }
+    let disk = disk.and_then(|item| decode_disk(&item));
+    let log = disk.or(memory.and_then(|item| decode_memory(&item)));
     Some(Buffer { place: item.node.place, path: item.path.clone(), log: log? })
 }
 

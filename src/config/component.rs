@@ -2,6 +2,7 @@
 
 use super::catalogue::{self, Section};
 use super::decoder::{Decoder, Item};
+use super::diagnostic::Severity;
 use super::nearest::nearest;
 use super::node::{Entry, Node, Place};
 
@@ -81,25 +82,25 @@ fn component<T>(
     let settings = if section.ours().contains(&id.kind.as_str()) {
         decode(&id, &item)
     } else {
-        refuse_type(decoder, &id, entry.key_place, &path, section);
+        refuse_type(decoder, &id, entry, &path, section);
         None
     };
     Some(Declared { id: id.text, place: entry.key_place, path, settings })
 }
 
-fn refuse_type(decoder: &Decoder<'_>, id: &ComponentId, place: Place, path: &str, section: Section) {
+fn refuse_type(decoder: &Decoder<'_>, id: &ComponentId, entry: &Entry, path: &str, section: Section) {
     let ours: Vec<String> = section.ours().iter().map(|name| format!("`{name}`")).collect();
     let have = format!("{} that we have: {}", section.name(), ours.join(", "));
     let what = section.one();
-    if let Some(help) = catalogue::known(section, &id.kind) {
+    let (message, help) = if let Some(help) = catalogue::known(section, &id.kind) {
         let message = format!("the Collector's {what} `{}` is not supported yet", id.kind);
-        decoder.error_help(place, path, message, help.unwrap_or(&have));
-        return;
-    }
-    match nearest(&id.kind, section.ours().iter().copied()) {
-        Some(close) => decoder.error(place, path, format!("unknown {what} type; did you mean `{close}`?")),
-        None => decoder.error_help(place, path, format!("unknown {what} type"), have),
-    }
+        (message, Some(help.map_or(have, ToOwned::to_owned)))
+    } else if let Some(close) = nearest(&id.kind, section.ours().iter().copied()) {
+        (format!("unknown {what} type; did you mean `{close}`?"), None)
+    } else {
+        (format!("unknown {what} type"), Some(have))
+    };
+    decoder.at_key(Severity::Error, entry, path, message, help);
 }
 
 /// A null value where `item` has none: the defaults of a component that is only named.

@@ -11,42 +11,88 @@ use std::time::Duration;
 use super::diagnostic::{Diagnostic, Severity};
 use super::fields::Fields;
 use super::go_duration::{self, BadDuration};
-use super::node::{Node, Place, Value};
+use super::node::{Entry, Node, Place, Value};
 use super::size;
 use super::sources::Sources;
 
 /// Collects the findings of one load.
 pub(crate) struct Decoder<'s> {
     pub sources: &'s Sources,
-    found: RefCell<Vec<Diagnostic>>,
+    found: RefCell<Vec<Finding>>,
+    /// First and last line of values that nobody knows.
+    unknown: RefCell<Vec<(Place, u32)>>,
+}
+
+struct Finding {
+    place: Option<Place>,
+    /// It is about an entry in `unknown`, and its source line ends with the key.
+    at_key: bool,
+    diagnostic: Diagnostic,
 }
 
 impl<'s> Decoder<'s> {
     pub(crate) fn new(sources: &'s Sources) -> Self {
-        Self { sources, found: RefCell::default() }
+        Self { sources, found: RefCell::default(), unknown: RefCell::default() }
     }
 
     pub(crate) fn error(&self, place: Place, key: &str, message: impl Into<String>) {
-        self.push(self.sources.diagnostic(Severity::Error, place, key, message.into()));
+        self.record(Severity::Error, place, key, message.into(), None);
     }
 
     pub(crate) fn error_help(&self, place: Place, key: &str, message: impl Into<String>, help: impl Into<String>) {
-        let found = self.sources.diagnostic(Severity::Error, place, key, message.into());
-        self.push(Diagnostic { help: Some(help.into()), ..found });
+        self.record(Severity::Error, place, key, message.into(), Some(help.into()));
     }
 
     pub(crate) fn warning(&self, place: Place, key: &str, message: impl Into<String>) {
-        self.push(self.sources.diagnostic(Severity::Warning, place, key, message.into()));
+        self.record(Severity::Warning, place, key, message.into(), None);
     }
 
-    pub(crate) fn push(&self, found: Diagnostic) {
-        self.found.borrow_mut().push(found);
+    fn record(&self, severity: Severity, place: Place, key: &str, message: String, help: Option<String>) {
+        let diagnostic = Diagnostic { help, ..self.sources.diagnostic(severity, place, key, message) };
+        self.found.borrow_mut().push(Finding { place: Some(place), at_key: false, diagnostic });
+    }
+
+    /// A finding about a key whose value is not read. The source line ends with the key: what stands behind a mistyped
+    /// key may be what the right key would have hidden.
+    pub(crate) fn at_key(&self, severity: Severity, entry: &Entry, path: &str, message: String, help: Option<String>) {
+        self.hide(entry);
+        let place = entry.key_place;
+        let mut diagnostic = self.sources.diagnostic(severity, place, path, message);
+        diagnostic.help = help;
+        let end = usize::try_from(place.column).unwrap_or(0) + entry.key.chars().count();
+        diagnostic.source = diagnostic.source.map(|line| line.chars().take(end).collect());
+        self.found.borrow_mut().push(Finding { place: Some(place), at_key: true, diagnostic });
+    }
+
+    /// The lines of an entry that nobody reads are shown by no other finding.
+    pub(crate) fn hide(&self, entry: &Entry) {
+        let last = entry.node.last_line(entry.key_place).max(entry.key_place.line);
+        self.unknown.borrow_mut().push((entry.key_place, last));
+    }
+
+    /// A finding without a place in a text.
+    pub(crate) fn push(&self, diagnostic: Diagnostic) {
+        self.found.borrow_mut().push(Finding { place: None, at_key: false, diagnostic });
+    }
+
+    pub(crate) fn has_findings(&self) -> bool {
+        !self.found.borrow().is_empty()
     }
 
     /// All findings in the order of the files.
     pub(crate) fn finish(self) -> Vec<Diagnostic> {
+        let unknown = self.unknown.into_inner();
         let mut found = self.found.into_inner();
-        found.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+        for finding in &mut found {
+            let Some(place) = finding.place else { continue };
+            let covers =
+                |(first, last): &&(Place, u32)| first.file == place.file && (first.line..=*last).contains(&place.line);
+            if unknown.iter().filter(covers).count() > usize::from(finding.at_key) {
+                finding.diagnostic.source = None;
+            }
+        }
+        found.sort_by_key(|finding| finding.place);
+        let mut found: Vec<Diagnostic> = found.into_iter().map(|finding| finding.diagnostic).collect();
         found.dedup();
         found
     }
@@ -82,14 +128,20 @@ impl<'a> Item<'a> {
     }
 
     fn wrong_kind<T>(&self, wanted: &str) -> Option<T> {
-        self.error(format!("expected {wanted}, found {}", self.node.kind()));
+        if self.node.value != Value::Faulty {
+            let shown = self.shown().replacen("found", "found the string", 1);
+            let found = if shown.is_empty() { format!(", found {}", self.node.kind()) } else { shown };
+            self.error(format!("expected {wanted}{found}"));
+        }
         None
     }
 
     /// The value in backquotes, or nothing when it must not be shown or is long.
     pub(crate) fn shown(&self) -> String {
         match &self.node.value {
-            Value::Str(text) if !self.node.secret && text.chars().count() <= 60 => format!(", found `{text}`"),
+            Value::Str(text) if !self.node.secret && text.chars().count() <= 40 => {
+                format!(", found the string `{text}`")
+            }
             _ => String::new(),
         }
     }
@@ -111,7 +163,7 @@ impl<'a> Item<'a> {
     pub(crate) fn boolean(&self) -> Option<bool> {
         match &self.node.value {
             Value::Bool(value) => Some(*value),
-            _ => self.wrong_kind("`true` or `false` (without quotes)"),
+            _ => self.wrong_kind("`true` or `false`"),
         }
     }
 
@@ -206,7 +258,8 @@ impl<'a> Item<'a> {
 
     /// One of some words.
     pub(crate) fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
-        let known: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+        let told = words.iter().filter(|(word, _)| !word.is_empty());
+        let known: Vec<String> = told.map(|(word, _)| format!("`{word}`")).collect();
         let wanted = match known.as_slice() {
             [only] => only.clone(),
             _ => format!("one of {}", known.join(", ")),
@@ -243,13 +296,13 @@ impl<'a> Item<'a> {
     }
 
     /// The pairs of a mapping whose keys are free (headers, services).
-    pub(crate) fn pairs(&self) -> Vec<(&'a str, Item<'a>)> {
+    pub(crate) fn pairs(&self) -> Vec<(&'a Entry, Item<'a>)> {
         match &self.node.value {
             Value::Map(entries) => entries
                 .iter()
                 .map(|entry| {
                     let path = join(&self.path, &entry.key);
-                    (entry.key.as_str(), Item { decoder: self.decoder, node: &entry.node, path })
+                    (entry, Item { decoder: self.decoder, node: &entry.node, path })
                 })
                 .collect(),
             _ => self.wrong_kind("a mapping").unwrap_or_default(),

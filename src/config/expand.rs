@@ -36,7 +36,10 @@ pub(crate) fn expand(decoder: &Decoder<'_>, node: &mut Node, path: &str, env: En
         }
         Value::Str(text) if text.contains('$') => match expand_text(text, env) {
             Ok(expanded) => put(node, expanded),
-            Err(message) => decoder.error(node.place, path, message),
+            Err(message) => {
+                decoder.error(node.place, path, message);
+                node.value = Value::Faulty;
+            }
         },
         _ => {}
     }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::decoder::{Item, join};
-use super::diagnostic::{Diagnostic, Severity};
+use super::diagnostic::Severity;
 use super::nearest::nearest;
 use super::node::Entry;
 
@@ -89,8 +89,14 @@ impl<'a> Fields<'a> {
 
     /// A key that is taken and changes nothing: a warning that says why.
     pub(crate) fn no_effect(&mut self, key: &'static str, why: &str) {
-        if let Some(item) = self.get(key) {
-            item.warning(format!("has no effect: {why}"));
+        self.at_key(key, Severity::Warning, format!("has no effect: {why}"), None);
+    }
+
+    fn at_key(&mut self, key: &'static str, severity: Severity, message: String, help: Option<String>) {
+        let path = join(&self.item.path, key);
+        let decoder = self.item.decoder;
+        if let Some(entry) = self.entry(key).filter(|entry| !entry.node.is_null()) {
+            decoder.at_key(severity, entry, &path, message, help);
         }
     }
 
@@ -101,11 +107,7 @@ impl<'a> Fields<'a> {
 
     /// A key of the Collector that we do not honour: an error that says what to do.
     pub(crate) fn not_yet(&mut self, key: &'static str, help: &str) {
-        let path = join(&self.item.path, key);
-        let decoder = self.item.decoder;
-        if let Some(entry) = self.entry(key).filter(|entry| !entry.node.is_null()) {
-            decoder.error_help(entry.key_place, &path, "not supported yet", help);
-        }
+        self.at_key(key, Severity::Error, "not supported yet".to_owned(), Some(help.to_owned()));
     }
 
     /// Keys that have not been asked for yet.
@@ -115,6 +117,7 @@ impl<'a> Fields<'a> {
 
     /// Takes every key, so that none is reported as unknown.
     pub(crate) fn take_rest(&mut self) {
+        self.rest().for_each(|entry| self.item.decoder.hide(entry));
         self.entries = &[];
     }
 
@@ -128,23 +131,14 @@ impl<'a> Fields<'a> {
             None if self.known.is_empty() => "unknown key; no key is expected here".to_owned(),
             None => "unknown key".to_owned(),
         };
-        let decoder = self.item.decoder;
-        let mut found = decoder.sources.diagnostic(Severity::Error, entry.key_place, &path, message);
-        if close.is_none() && !self.known.is_empty() {
-            let mut known: Vec<String> = self.known.iter().map(|key| format!("`{key}`")).collect();
+        let help = (close.is_none() && !self.known.is_empty()).then(|| {
+            let mut known = self.known.clone();
             known.sort_unstable();
             known.dedup();
-            found.help = Some(format!("known here: {}", known.join(", ")));
-        }
-        // What stands behind a mistyped key may be what the right key would have hidden.
-        found.source = found.source.map(|line| cut(&line, entry));
-        decoder.push(Diagnostic { ..found });
+            format!("known here: `{}`", known.join("`, `"))
+        });
+        self.item.decoder.at_key(Severity::Error, entry, &path, message, help);
     }
-}
-
-fn cut(line: &str, entry: &Entry) -> String {
-    let start = usize::try_from(entry.key_place.column).unwrap_or(1).saturating_sub(1);
-    line.chars().take(start + entry.key.chars().count() + 1).collect()
 }
 
 impl Drop for Fields<'_> {

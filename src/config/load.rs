@@ -120,8 +120,10 @@ fn check(decoder: &Decoder<'_>, trees: Vec<Node>, env: Env<'_>) -> Option<Config
             merge(&mut root, tree);
         }
     }
-    if root.is_null() {
+    if root.is_null() && !decoder.has_findings() {
         decoder.error_help(start, "", "the config is empty", "name a config file with `--config`");
+    }
+    if root.is_null() {
         return None;
     }
     expand::expand(decoder, &mut root, "", env);
@@ -136,10 +138,7 @@ fn read(texts: &mut Sources, source: &Source) -> Result<Node, Diagnostic> {
             texts.show(file, secret::lines(&tree, &source.text));
             Ok(tree)
         }
-        Err(yaml::Broken { place, message }) => {
-            texts.show_broken(place);
-            Err(texts.diagnostic(Severity::Error, place, "", message))
-        }
+        Err(yaml::Broken { place, message }) => Err(texts.diagnostic(Severity::Error, place, "", message)),
     }
 }
 

@@ -77,7 +77,8 @@ fn positive(item: &Item<'_>) -> Option<u64> {
 }
 
 fn per_service(item: &Item<'_>, plan: &mut MemoryPlan) {
-    for (name, item) in item.pairs() {
+    for (entry, item) in item.pairs() {
+        let name = entry.key.as_str();
         match positive(&item) {
             Some(bytes) if name == "default" => plan.per_service_default = bytes,
             Some(bytes) => plan.per_service.push((name.to_owned(), bytes)),

@@ -44,7 +44,7 @@ mod tests {
 
     fn show(node: &Node) -> String {
         match &node.value {
-            Value::Null => "null".into(),
+            Value::Null | Value::Faulty => "null".into(),
             Value::Bool(v) => v.to_string(),
             Value::Int(v) => v.to_string(),
             Value::Float(v) => v.to_string(),

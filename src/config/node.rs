@@ -34,6 +34,8 @@ pub(crate) enum Value {
     Str(String),
     Seq(Vec<Node>),
     Map(Vec<Entry>),
+    /// Its error is reported already: whoever reads it stays silent.
+    Faulty,
 }
 
 /// One pair of a mapping; order and duplicates are kept until [`super::duplicates`] has looked at them.
@@ -53,7 +55,7 @@ impl Node {
     /// How a message calls this kind of value.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
-            Value::Null => "nothing",
+            Value::Null | Value::Faulty => "nothing",
             Value::Bool(_) => "a boolean",
             Value::Int(_) => "an integer",
             Value::Float(_) => "a number with a fraction",
@@ -66,6 +68,17 @@ impl Node {
     /// Nothing is written, or `null`: the default applies.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self.value, Value::Null)
+    }
+
+    /// The last line of the key's file on which something below begins.
+    pub(crate) fn last_line(&self, key: Place) -> u32 {
+        let below = match &self.value {
+            Value::Seq(items) => items.iter().map(|item| item.last_line(key)).max(),
+            Value::Map(entries) => entries.iter().map(|entry| entry.node.last_line(key)).max(),
+            _ => None,
+        };
+        let own = if self.place.file == key.file { self.place.line } else { 0 };
+        below.unwrap_or(0).max(own)
     }
 
     /// Marks this value and all below it as secret.

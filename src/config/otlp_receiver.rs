@@ -6,6 +6,7 @@ use super::component::ComponentId;
 use super::decoder::Item;
 use super::endpoint;
 use super::fields::Fields;
+use super::node::{Entry, Place};
 use super::settings::{Cors, OtlpGrpcSettings, OtlpHttpSettings, ReceiverSettings, Secret, ServerKeepalive};
 use super::tls;
 
@@ -181,7 +182,9 @@ pub(crate) fn headers(fields: &mut Fields<'_>, key: &'static str) -> Vec<(String
     if let super::node::Value::Seq(_) = item.node.value {
         return item.list().iter().filter_map(|item| named_header(item)).collect();
     }
-    let pair = |(name, item): (&str, Item<'_>)| Some((header_name(&item, name)?, Secret::new(item.string()?)));
+    let pair = |(entry, item): (&Entry, Item<'_>)| {
+        Some((header_name(&item, entry.key_place, &entry.key)?, Secret::new(item.string()?)))
+    };
     item.pairs().into_iter().filter_map(pair).collect()
 }
 
@@ -190,12 +193,12 @@ fn named_header(item: &Item<'_>) -> Option<(String, Secret)> {
     let name = fields.require("name", "the name of a header");
     let value = fields.require("value", "the value of the header");
     let (name, value) = (name?.string()?, value?.string()?);
-    Some((header_name(item, &name)?, Secret::new(value)))
+    Some((header_name(item, item.node.place, &name)?, Secret::new(value)))
 }
 
-fn header_name(item: &Item<'_>, name: &str) -> Option<String> {
+fn header_name(item: &Item<'_>, place: Place, name: &str) -> Option<String> {
     if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
-        item.error("not a valid header name");
+        item.decoder.error(place, &item.path, "not a valid header name");
         return None;
     }
     Some(name.to_owned())

@@ -7,7 +7,7 @@ use super::component::{ComponentId, Declared, find};
 use super::decoder::{Item, join};
 use super::memory::Limit;
 use super::nearest::nearest;
-use super::node::Place;
+use super::node::{Entry, Place};
 use super::settings::{BatchSettings, ExporterSettings, ReceiverSettings};
 use super::tail_sampling::Instance;
 
@@ -55,8 +55,8 @@ pub(crate) fn decode(item: &Item<'_>, known: &Declarations, used: &mut Used) -> 
         );
     }
     let mut out: Vec<Wired> = Vec::new();
-    for (key, item) in pairs {
-        let Some(name) = pipeline_id(key, &item) else {
+    for (entry, item) in pairs {
+        let Some(name) = pipeline_id(entry, &item) else {
             // What it names is no typing error: do not call it unused.
             mention(&item, used);
             continue;
@@ -68,26 +68,22 @@ pub(crate) fn decode(item: &Item<'_>, known: &Declarations, used: &mut Used) -> 
     out
 }
 
-fn pipeline_id(key: &str, item: &Item<'_>) -> Option<String> {
-    let id = match ComponentId::parse(key) {
-        Ok(id) => id,
-        Err(_) => {
-            item.error("expected a pipeline id: `traces` or `traces/name`");
-            return None;
-        }
+fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<String> {
+    const LATER: &str = "keep this pipeline in a Collector beside this process; here only traces are taken";
+    let error = |message: String| item.decoder.error(entry.key_place, &item.path, message);
+    let Ok(id) = ComponentId::parse(&entry.key) else {
+        error("expected a pipeline id: `traces` or `traces/name`".to_owned());
+        return None;
     };
     match id.kind.as_str() {
         "traces" => return Some(id.text),
         "metrics" | "logs" | "profiles" => {
             let message = format!("pipelines of {} are not supported yet", id.kind);
-            item.error_help(
-                message,
-                "keep this pipeline in a Collector beside this process; here only traces are taken",
-            );
+            item.decoder.error_help(entry.key_place, &item.path, message, LATER);
         }
         _ => match nearest(&id.kind, ["traces", "metrics", "logs", "profiles"]) {
-            Some(close) => item.error(format!("unknown signal; did you mean `{close}`?")),
-            None => item.error("unknown signal: expected `traces` or `traces/name`"),
+            Some(close) => error(format!("unknown signal; did you mean `{close}`?")),
+            None => error("unknown signal: expected `traces` or `traces/name`".to_owned()),
         },
     }
     None
@@ -119,7 +115,7 @@ fn pipeline(name: String, item: &Item<'_>, known: &Declarations, used: &mut Used
     for (items, what) in [(&receivers, "receivers"), (&exporters, "exporters")] {
         if items.is_empty() {
             let path = join(&item.path, what);
-            item.decoder.error(item.node.place, &path, format!("missing: a pipeline needs at least one of its {what}"));
+            item.decoder.error(item.node.place, &path, format!("missing: expected at least one of the {what}"));
         }
     }
     let receivers = references(&receivers, &known.receivers, Section::Receivers);

@@ -230,12 +230,12 @@ fn status_code(block: &Item<'_>) -> Option<PolicyKind> {
     let mut fields = block.fields()?;
     let list = fields.require("status_codes", "a list of `OK`, `ERROR`, `UNSET`")?;
     let items = list.list();
-    if items.is_empty() {
+    if list.list_is_empty() {
         list.error("expected at least one of `OK`, `ERROR`, `UNSET`");
         return None;
     }
     let mut codes: Vec<StatusCode> = items.iter().filter_map(|item| item.one_of(&CODES)).collect();
-    let complete = codes.len() == items.len();
+    let complete = !codes.is_empty() && codes.len() == items.len();
     codes.sort_unstable();
     codes.dedup();
     complete.then_some(PolicyKind::StatusCode { codes })

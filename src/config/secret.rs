@@ -2,9 +2,10 @@
 //!
 //! A key counts as secret also when it is one slip away from one (`header`, `keyword`), so that a typing error does not
 //! show what the right spelling would have hidden. Whole source lines are hidden as soon as a secret value reaches them.
+//! The values of unknown keys are hidden too ([`super::decoder::Decoder::at_key`]): nobody knows what they are.
 
 use super::nearest::nearest;
-use super::node::{Node, Value};
+use super::node::{Node, Place, Value};
 
 /// Below these keys nothing is shown.
 const KEYS: [&str; 19] = [
@@ -93,21 +94,14 @@ fn end_line(all: &[&str], line: usize, column: usize) -> usize {
 }
 
 fn collect(node: &Node, starts: &mut Vec<(usize, usize, bool)>) {
-    let mut add = |place: super::node::Place, secret| {
-        let size = |n: u32| usize::try_from(n).unwrap_or(0);
-        if place.line > 0 {
-            starts.push((size(place.line), size(place.column), secret));
-        }
-    };
-    match &node.value {
-        Value::Null if !node.secret => {}
-        _ => add(node.place, node.secret),
+    if node.secret || !node.is_null() {
+        add_start(starts, node.place, node.secret);
     }
     match &node.value {
         Value::Map(entries) => {
             for entry in entries {
                 // The key of a secret value is not secret, except inside a secret mapping.
-                starts.push((entry.key_place.line as usize, entry.key_place.column as usize, node.secret));
+                add_start(starts, entry.key_place, node.secret);
                 collect(&entry.node, starts);
             }
         }
@@ -116,12 +110,12 @@ fn collect(node: &Node, starts: &mut Vec<(usize, usize, bool)>) {
     }
 }
 
-/// Whether text up to a line names a secret key: then a text that is no YAML shows no line.
-pub(crate) fn mentions_secret(text: &str, line: usize) -> bool {
-    text.lines().take(line).any(|line| {
-        let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        words.filter(|word| word.len() > 2).any(is_secret_key) || holds_credentials(line)
-    })
+fn add_start(starts: &mut Vec<(usize, usize, bool)>, place: Place, secret: bool) {
+    if let (Ok(line), Ok(column)) = (usize::try_from(place.line), usize::try_from(place.column))
+        && line > 0
+    {
+        starts.push((line, column, secret));
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::diagnostic::{Diagnostic, Severity};
 use super::node::Place;
-use super::secret;
 
 /// One text and which of its lines may be shown.
 struct Text {
@@ -21,7 +20,8 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Adds a text whose lines are hidden until [`Self::show`] says which may be seen.
+    /// Adds a text whose lines are hidden until [`Self::show`] says which may be seen. Those of a text that is no YAML stay
+    /// hidden: nobody knows what is a key in it.
     pub(crate) fn add(&mut self, name: &str, directory: &Path, text: &str) -> u16 {
         let lines: Vec<String> = text.lines().map(ToOwned::to_owned).collect();
         let hidden = vec![true; lines.len()];
@@ -33,15 +33,6 @@ impl Sources {
     pub(crate) fn show(&mut self, file: u16, hidden: Vec<bool>) {
         if let Some(text) = self.texts.get_mut(usize::from(file)) {
             text.hidden = hidden;
-        }
-    }
-
-    /// For a text that is no YAML: the line at `place` may be seen when nothing secret is named up to it.
-    pub(crate) fn show_broken(&mut self, place: Place) {
-        let Some(text) = self.texts.get_mut(usize::from(place.file)) else { return };
-        let line = usize::try_from(place.line).unwrap_or(0);
-        if !secret::mentions_secret(&text.lines.join("\n"), line) {
-            text.hidden = vec![false; text.lines.len()];
         }
     }
 

@@ -37,17 +37,7 @@ pub(crate) fn decode(item: Option<&Item<'_>>) -> TelemetrySettings {
 }
 
 fn decode_logs(mut fields: Fields<'_>, settings: &mut TelemetrySettings) {
-    let levels = [
-        ("debug", LogLevel::Debug),
-        ("info", LogLevel::Info),
-        ("warn", LogLevel::Warn),
-        ("error", LogLevel::Error),
-        ("DEBUG", LogLevel::Debug),
-        ("INFO", LogLevel::Info),
-        ("WARN", LogLevel::Warn),
-        ("ERROR", LogLevel::Error),
-    ];
-    settings.log_level = fields.one_of("level", &levels).unwrap_or(settings.log_level);
+    settings.log_level = fields.get("level").and_then(|item| level(&item)).unwrap_or(settings.log_level);
     let formats = [("console", LogFormat::Console), ("json", LogFormat::Json)];
     settings.log_format = fields.one_of("encoding", &formats).unwrap_or(settings.log_format);
     fields.accept(&["development", "disable_caller", "disable_stacktrace", "disable_zap_resource"]);
@@ -62,6 +52,18 @@ fn decode_logs(mut fields: Fields<'_>, settings: &mut TelemetrySettings) {
         }
     }
     fields.not_yet("processors", "leave it out: logs go to standard error");
+}
+
+/// Lower or upper case, as the Collector's logger reads it.
+fn level(item: &Item<'_>) -> Option<LogLevel> {
+    let levels =
+        [("debug", LogLevel::Debug), ("info", LogLevel::Info), ("warn", LogLevel::Warn), ("error", LogLevel::Error)];
+    if let super::node::Value::Str(text) = &item.node.value
+        && let Some((_, level)) = levels.iter().find(|(word, _)| word.to_ascii_uppercase() == *text)
+    {
+        return Some(*level);
+    }
+    item.one_of(&levels)
 }
 
 fn decode_metrics(mut fields: Fields<'_>, settings: &mut TelemetrySettings) {

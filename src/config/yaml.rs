@@ -217,6 +217,7 @@ mod tests {
             Value::Float(v) => format!("{v:?}{at}"),
             Value::Str(v) => format!("{v:?}{at}"),
             Value::Seq(items) => format!("[{}]{at}", items.iter().map(outline).collect::<Vec<_>>().join(", ")),
+            Value::Faulty => "faulty".to_owned(),
             Value::Map(entries) => {
                 let pair =
                     |e: &Entry| format!("{}@{}:{}={}", e.key, e.key_place.line, e.key_place.column, outline(&e.node));
