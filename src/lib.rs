@@ -1,6 +1,7 @@
 //! Tailwater: tail sampling for LLM inference.
 
 pub mod clock;
+pub mod config;
 pub mod exporters;
 pub mod log;
 pub mod otlp;
