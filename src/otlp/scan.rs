@@ -71,13 +71,8 @@ impl Scan {
     }
 
     /// `service.name` of each resource, where it is a text.
-    pub fn service_names<'a>(
-        &'a self,
-        request: &'a [u8],
-    ) -> impl Iterator<Item = Option<&'a [u8]>> {
-        self.services
-            .iter()
-            .map(|range| request.get(range.clone()?))
+    pub fn service_names<'a>(&'a self, request: &'a [u8]) -> impl Iterator<Item = Option<&'a [u8]>> {
+        self.services.iter().map(|range| request.get(range.clone()?))
     }
 
     /// The trace of each sound span, in wire order.
@@ -103,16 +98,11 @@ impl Scan {
         visitor: &mut impl Visitor,
     ) -> Result<(), WireError> {
         let resource = index(self.resources.len());
-        let envelope = self.envelope(
-            request,
-            range.clone(),
-            resource,
-            |number, value| match number {
-                1 => value.bytes().map(drop),
-                3 => value.bytes().map(drop),
-                _ => Ok(()),
-            },
-        )?;
+        let envelope = self.envelope(request, range.clone(), resource, |number, value| match number {
+            1 => value.bytes().map(drop),
+            3 => value.bytes().map(drop),
+            _ => Ok(()),
+        })?;
         visitor.begin_resource();
         let mut service = None;
         self.resources.push(envelope);
@@ -140,16 +130,11 @@ impl Scan {
         visitor: &mut impl Visitor,
     ) -> Result<(), WireError> {
         let scope = index(self.scopes.len());
-        let envelope = self.envelope(
-            request,
-            range.clone(),
-            resource,
-            |number, value| match number {
-                1 => check_scope(request, value.bytes()?),
-                3 => value.bytes().map(drop),
-                _ => Ok(()),
-            },
-        )?;
+        let envelope = self.envelope(request, range.clone(), resource, |number, value| match number {
+            1 => check_scope(request, value.bytes()?),
+            3 => value.bytes().map(drop),
+            _ => Ok(()),
+        })?;
         self.scopes.push(envelope);
         let mut cursor = Cursor::new(request, range);
         while let Some((number, field)) = cursor.next()? {
@@ -161,22 +146,10 @@ impl Scan {
     }
 
     #[inline]
-    fn span(
-        &mut self,
-        request: &[u8],
-        range: Range<usize>,
-        scope: u32,
-        visitor: &mut impl Visitor,
-    ) {
+    fn span(&mut self, request: &[u8], range: Range<usize>, scope: u32, visitor: &mut impl Visitor) {
         let (start, end) = (index(range.start), index(range.end));
         match scan_span(request, range, visitor) {
-            Ok(head) => self.spans.push(SpanPlace {
-                trace: head.trace,
-                span: head.span,
-                start,
-                end,
-                scope,
-            }),
+            Ok(head) => self.spans.push(SpanPlace { trace: head.trace, span: head.span, start, end, scope }),
             Err(error) => {
                 self.rejected += 1;
                 self.reason.get_or_insert(error);
@@ -204,20 +177,12 @@ impl Scan {
             }
             check(number, field)?;
             len += at - start;
-            match self
-                .parts
-                .get_mut(first..)
-                .and_then(|parts| parts.last_mut())
-            {
+            match self.parts.get_mut(first..).and_then(|parts| parts.last_mut()) {
                 Some(last) if last.end == index(start) => last.end = index(at),
                 _ => self.parts.push(index(start)..index(at)),
             }
         }
-        Ok(Envelope {
-            resource,
-            parts: index(first)..index(self.parts.len()),
-            len,
-        })
+        Ok(Envelope { resource, parts: index(first)..index(self.parts.len()), len })
     }
 }
 
@@ -246,11 +211,7 @@ fn resource_attributes(
 }
 
 /// Where in the request the text of an attribute lies.
-fn text_range(
-    request: &[u8],
-    attribute: Range<usize>,
-    value: AnyValue<'_>,
-) -> Option<Range<usize>> {
+fn text_range(request: &[u8], attribute: Range<usize>, value: AnyValue<'_>) -> Option<Range<usize>> {
     let AnyValue::Str(text) = value else {
         return None;
     };
@@ -272,10 +233,7 @@ fn check_scope(request: &[u8], range: Range<usize>) -> Result<(), WireError> {
 }
 
 /// Positions and counts inside one request fit: its length was checked.
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "checked at the entry of `scan`"
-)]
+#[allow(clippy::cast_possible_truncation, reason = "checked at the entry of `scan`")]
 pub(crate) fn index(position: usize) -> u32 {
     position as u32
 }

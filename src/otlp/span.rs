@@ -113,16 +113,7 @@ pub(crate) fn scan_span(
         }
     }
     let (trace, span, root) = ids(request, trace, span, parent)?;
-    let head = SpanHead {
-        trace,
-        span,
-        start,
-        end,
-        status,
-        kind,
-        flags,
-        root,
-    };
+    let head = SpanHead { trace, span, start, end, status, kind, flags, root };
     visitor.end_span(&head);
     Ok(head)
 }
@@ -149,19 +140,12 @@ fn ids(
 }
 
 /// Protobuf reads a 32-bit enum or integer from the low half of the varint.
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "what every protobuf reader does with a 32-bit field"
-)]
+#[allow(clippy::cast_possible_truncation, reason = "what every protobuf reader does with a 32-bit field")]
 fn low32(varint: u64) -> u32 {
     varint as u32
 }
 
-fn scan_event(
-    request: &[u8],
-    range: Range<usize>,
-    visitor: &mut impl Visitor,
-) -> Result<(), WireError> {
+fn scan_event(request: &[u8], range: Range<usize>, visitor: &mut impl Visitor) -> Result<(), WireError> {
     let mut cursor = Cursor::new(request, range);
     while let Some((number, field)) = cursor.next()? {
         match number {

@@ -33,16 +33,9 @@ pub enum AnyValue<'a> {
 
 /// The key and the value of the `KeyValue` at `request[range]`.
 #[inline]
-pub(crate) fn key_value(
-    request: &[u8],
-    range: Range<usize>,
-    depth: u32,
-) -> Result<(&[u8], AnyValue<'_>), WireError> {
+pub(crate) fn key_value(request: &[u8], range: Range<usize>, depth: u32) -> Result<(&[u8], AnyValue<'_>), WireError> {
     if let Some((key, value)) = plain_pair(request, &range) {
-        return Ok((
-            request.get(key).unwrap_or_default(),
-            any_value(request, value, depth)?,
-        ));
+        return Ok((request.get(key).unwrap_or_default(), any_value(request, value, depth)?));
     }
     let mut cursor = Cursor::new(request, range);
     let (mut key, mut value) = (0..0, AnyValue::Empty);
@@ -77,10 +70,8 @@ fn plain_pair(request: &[u8], range: &Range<usize>) -> Option<(Range<usize>, Ran
                 return None;
             };
             let base = range.start + 1;
-            (*key_len < 0x80 && key.len() == usize::from(*key_len)).then_some((
-                range.end - key.len()..range.end,
-                base + value_start..base + value_end,
-            ))
+            (*key_len < 0x80 && key.len() == usize::from(*key_len))
+                .then_some((range.end - key.len()..range.end, base + value_start..base + value_end))
         }
         _ => None,
     }
@@ -91,19 +82,13 @@ fn plain_pair(request: &[u8], range: &Range<usize>) -> Option<(Range<usize>, Ran
 fn short_length(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     match *bytes.get(at..)? {
         [low, ..] if low < 0x80 => Some(at + 1..usize::from(low)),
-        [low, high, ..] if high < 0x80 => {
-            Some(at + 2..usize::from(low & 0x7f) | usize::from(high) << 7)
-        }
+        [low, high, ..] if high < 0x80 => Some(at + 2..usize::from(low & 0x7f) | usize::from(high) << 7),
         _ => None,
     }
 }
 
 /// Reads the `AnyValue` at `request[range]`; nested values are walked to their end but not kept.
-pub(crate) fn any_value(
-    request: &[u8],
-    range: Range<usize>,
-    depth: u32,
-) -> Result<AnyValue<'_>, WireError> {
+pub(crate) fn any_value(request: &[u8], range: Range<usize>, depth: u32) -> Result<AnyValue<'_>, WireError> {
     if depth >= MAX_DEPTH {
         return Err(WireError::Depth(MAX_DEPTH));
     }
@@ -159,12 +144,8 @@ impl<'a> AnyValue<'a> {
     pub fn each_text(self, leaf: &mut dyn FnMut(&'a [u8])) {
         match self {
             Self::Str(text) => leaf(text),
-            Self::Array(bytes) => {
-                each_child(bytes, leaf, |bytes, range| any_value(bytes, range, 0).ok())
-            }
-            Self::Map(bytes) => each_child(bytes, leaf, |bytes, range| {
-                Some(key_value(bytes, range, 0).ok()?.1)
-            }),
+            Self::Array(bytes) => each_child(bytes, leaf, |bytes, range| any_value(bytes, range, 0).ok()),
+            Self::Map(bytes) => each_child(bytes, leaf, |bytes, range| Some(key_value(bytes, range, 0).ok()?.1)),
             _ => {}
         }
     }
@@ -197,12 +178,7 @@ mod tests {
     }
 
     fn pair(key: &str, value: Proto) -> Vec<u8> {
-        proto::KeyValue {
-            key: key.into(),
-            value: Some(any(value)),
-            ..Default::default()
-        }
-        .encode_to_vec()
+        proto::KeyValue { key: key.into(), value: Some(any(value)), ..Default::default() }.encode_to_vec()
     }
 
     #[test]
@@ -210,10 +186,7 @@ mod tests {
         let long = "x".repeat(300);
         let cases = [
             (Proto::StringValue("v".into()), AnyValue::Str(b"v")),
-            (
-                Proto::StringValue(long.clone()),
-                AnyValue::Str(long.as_bytes()),
-            ),
+            (Proto::StringValue(long.clone()), AnyValue::Str(long.as_bytes())),
             (Proto::BoolValue(true), AnyValue::Bool(true)),
             (Proto::IntValue(-3), AnyValue::Int(-3)),
             (Proto::DoubleValue(1.5), AnyValue::Double(1.5)),
@@ -234,15 +207,10 @@ mod tests {
     fn a_bomb_of_nested_lists_is_refused() {
         let mut value = any(Proto::IntValue(1));
         for _ in 0..60 {
-            value = any(Proto::ArrayValue(proto::ArrayValue {
-                values: vec![value],
-            }));
+            value = any(Proto::ArrayValue(proto::ArrayValue { values: vec![value] }));
         }
         let bytes = value.encode_to_vec();
-        assert_eq!(
-            any_value(&bytes, 0..bytes.len(), 0).unwrap_err(),
-            WireError::Depth(MAX_DEPTH)
-        );
+        assert_eq!(any_value(&bytes, 0..bytes.len(), 0).unwrap_err(), WireError::Depth(MAX_DEPTH));
     }
 
     #[test]
@@ -251,19 +219,14 @@ mod tests {
             values: vec![proto::KeyValue {
                 key: "not text".into(),
                 value: Some(any(Proto::ArrayValue(proto::ArrayValue {
-                    values: vec![
-                        any(Proto::StringValue("a".into())),
-                        any(Proto::StringValue("b".into())),
-                    ],
+                    values: vec![any(Proto::StringValue("a".into())), any(Proto::StringValue("b".into()))],
                 }))),
                 ..Default::default()
             }],
         });
         let bytes = any(map).encode_to_vec();
         let mut seen = Vec::new();
-        any_value(&bytes, 0..bytes.len(), 0)
-            .unwrap()
-            .each_text(&mut |text| seen.push(text.to_vec()));
+        any_value(&bytes, 0..bytes.len(), 0).unwrap().each_text(&mut |text| seen.push(text.to_vec()));
         assert_eq!(seen, [b"a".to_vec(), b"b".to_vec()]);
     }
 }

@@ -38,35 +38,19 @@ pub(crate) enum Value {
 
 impl Value {
     pub(crate) fn varint(self) -> Result<u64, WireError> {
-        if let Self::Varint(value) = self {
-            Ok(value)
-        } else {
-            Err(WireError::WireType)
-        }
+        if let Self::Varint(value) = self { Ok(value) } else { Err(WireError::WireType) }
     }
 
     pub(crate) fn fixed64(self) -> Result<u64, WireError> {
-        if let Self::Fixed64(value) = self {
-            Ok(value)
-        } else {
-            Err(WireError::WireType)
-        }
+        if let Self::Fixed64(value) = self { Ok(value) } else { Err(WireError::WireType) }
     }
 
     pub(crate) fn fixed32(self) -> Result<u32, WireError> {
-        if let Self::Fixed32(value) = self {
-            Ok(value)
-        } else {
-            Err(WireError::WireType)
-        }
+        if let Self::Fixed32(value) = self { Ok(value) } else { Err(WireError::WireType) }
     }
 
     pub(crate) fn bytes(self) -> Result<Range<usize>, WireError> {
-        if let Self::Bytes(start, end) = self {
-            Ok(start..end)
-        } else {
-            Err(WireError::WireType)
-        }
+        if let Self::Bytes(start, end) = self { Ok(start..end) } else { Err(WireError::WireType) }
     }
 }
 
@@ -80,10 +64,7 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// A cursor over `request[range]` that reports absolute positions. A range outside the request reads as empty.
     pub(crate) fn new(request: &'a [u8], range: Range<usize>) -> Self {
-        Self {
-            bytes: request.get(..range.end).unwrap_or_default(),
-            at: range.start,
-        }
+        Self { bytes: request.get(..range.end).unwrap_or_default(), at: range.start }
     }
 
     /// Where the next field begins.
@@ -113,10 +94,7 @@ impl<'a> Cursor<'a> {
             2 => {
                 let length = self.varint()?;
                 let left = self.bytes.len() - self.at;
-                let length = usize::try_from(length)
-                    .ok()
-                    .filter(|n| *n <= left)
-                    .ok_or(WireError::Truncated)?;
+                let length = usize::try_from(length).ok().filter(|n| *n <= left).ok_or(WireError::Truncated)?;
                 let start = self.at;
                 self.at += length;
                 Value::Bytes(start, self.at)
@@ -156,11 +134,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
-        let bytes = self
-            .bytes
-            .get(self.at..)
-            .and_then(|rest| rest.first_chunk::<N>())
-            .ok_or(WireError::Truncated)?;
+        let bytes = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>()).ok_or(WireError::Truncated)?;
         self.at += N;
         Ok(*bytes)
     }
@@ -199,9 +173,7 @@ mod tests {
 
     fn first(bytes: &[u8]) -> Result<Option<(u32, String)>, WireError> {
         let mut cursor = Cursor::new(bytes, 0..bytes.len());
-        Ok(cursor
-            .next()?
-            .map(|(number, value)| (number, format!("{value:?}"))))
+        Ok(cursor.next()?.map(|(number, value)| (number, format!("{value:?}"))))
     }
 
     #[test]
@@ -209,18 +181,8 @@ mod tests {
         let cases: &[(&[u8], WireError)] = &[
             (&[0x0a], WireError::Truncated),
             (&[0x0a, 0x05, 1, 2], WireError::Truncated),
-            (
-                &[
-                    0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
-                ],
-                WireError::Truncated,
-            ),
-            (
-                &[
-                    0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02,
-                ],
-                WireError::Varint,
-            ),
+            (&[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], WireError::Truncated),
+            (&[0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02], WireError::Varint),
             (&[0x08, 0x80], WireError::Truncated),
             (&[0x09, 1, 2, 3], WireError::Truncated),
             (&[0x0d, 1, 2, 3], WireError::Truncated),
@@ -229,10 +191,7 @@ mod tests {
             (&[0x0e], WireError::WireType),
             (&[0x0f], WireError::WireType),
             (&[0x00, 0x01], WireError::FieldNumber),
-            (
-                &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
-                WireError::FieldNumber,
-            ),
+            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], WireError::FieldNumber),
         ];
         for (bytes, expected) in cases {
             assert_eq!(first(bytes).unwrap_err(), *expected, "{bytes:02x?}");
@@ -242,37 +201,15 @@ mod tests {
     #[test]
     fn reads_each_wire_type() {
         assert_eq!(first(&[]).unwrap(), None);
-        assert_eq!(
-            first(&[0x08, 0xac, 0x02]).unwrap(),
-            Some((1, "Varint(300)".into()))
-        );
-        assert_eq!(
-            first(&[0x0a, 2, 7, 7]).unwrap(),
-            Some((1, "Bytes(2, 4)".into()))
-        );
-        assert_eq!(
-            first(&[0x85, 0x01, 1, 0, 0, 0]).unwrap(),
-            Some((16, "Fixed32(1)".into()))
-        );
-        assert_eq!(
-            first(&[0x39, 1, 0, 0, 0, 0, 0, 0, 0]).unwrap(),
-            Some((7, "Fixed64(1)".into()))
-        );
+        assert_eq!(first(&[0x08, 0xac, 0x02]).unwrap(), Some((1, "Varint(300)".into())));
+        assert_eq!(first(&[0x0a, 2, 7, 7]).unwrap(), Some((1, "Bytes(2, 4)".into())));
+        assert_eq!(first(&[0x85, 0x01, 1, 0, 0, 0]).unwrap(), Some((16, "Fixed32(1)".into())));
+        assert_eq!(first(&[0x39, 1, 0, 0, 0, 0, 0, 0, 0]).unwrap(), Some((7, "Fixed64(1)".into())));
     }
 
     #[test]
     fn lengths_equal_what_is_written() {
-        for value in [
-            0,
-            1,
-            127,
-            128,
-            16_383,
-            16_384,
-            2_097_151,
-            2_097_152,
-            usize::MAX,
-        ] {
+        for value in [0, 1, 127, 128, 16_383, 16_384, 2_097_151, 2_097_152, usize::MAX] {
             let mut out = Vec::new();
             put_varint(&mut out, value);
             assert_eq!(out.len(), varint_len(value), "{value}");

@@ -20,19 +20,10 @@ pub enum Evidence {
 
 impl Evidence {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
-        Self::Complete,
-        Self::Root,
-        Self::Pressure,
-        Self::Oversize,
-        Self::Shutdown,
-        Self::Late,
-    ];
+    pub const ALL: [Self; 6] = [Self::Complete, Self::Root, Self::Pressure, Self::Oversize, Self::Shutdown, Self::Late];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|evidence| *evidence as u8 == number)
+        Self::ALL.into_iter().find(|evidence| *evidence as u8 == number)
     }
 
     /// The label value in metrics.

@@ -19,9 +19,7 @@ pub struct Kept {
 impl Kept {
     /// Its pieces and the number of spans in each.
     pub fn pieces(&self) -> impl Iterator<Item = (Ref, u32)> {
-        self.places
-            .iter()
-            .map(|place| (place.place(), place.spans()))
+        self.places.iter().map(|place| (place.place(), place.spans()))
     }
 }
 
@@ -40,22 +38,14 @@ impl KeptReader {
     /// A reader that begins at `from`, the beginning of a frame.
     #[must_use]
     pub fn new(stream: &Stream, from: u64) -> Self {
-        Self {
-            reader: stream.reader(from),
-            ready: VecDeque::new(),
-            next: from,
-            damaged: 0,
-        }
+        Self { reader: stream.reader(from), ready: VecDeque::new(), next: from, damaged: 0 }
     }
 
     /// The next kept trace, and whether it is the last of its frame; `None` at the end for now.
     ///
     /// # Errors
     /// When the store fails; the same call may be tried again.
-    #[allow(
-        clippy::should_implement_trait,
-        reason = "fallible, and `None` is not the end"
-    )]
+    #[allow(clippy::should_implement_trait, reason = "fallible, and `None` is not the end")]
     pub fn next(&mut self) -> Result<Option<Kept>, ReadError> {
         loop {
             if let Some(kept) = self.ready.pop_front() {
@@ -75,15 +65,10 @@ impl KeptReader {
                 self.damaged += 1;
                 continue;
             }
-            self.ready
-                .extend(Entries::new(&frame.body).filter_map(|entry| match entry {
-                    Entry::Keep(decision, probability, places) => Some(Kept {
-                        trace: decision.trace,
-                        probability,
-                        places,
-                    }),
-                    _ => None,
-                }));
+            self.ready.extend(Entries::new(&frame.body).filter_map(|entry| match entry {
+                Entry::Keep(decision, probability, places) => Some(Kept { trace: decision.trace, probability, places }),
+                _ => None,
+            }));
         }
     }
 

@@ -34,31 +34,15 @@ pub(crate) struct DecisionMemory {
 impl DecisionMemory {
     /// `window` in seconds, `limit` in bytes.
     pub(crate) fn new(window: u32, limit: u64) -> Self {
-        let limit = usize::try_from(limit / ENTRY_BYTES)
-            .unwrap_or(usize::MAX)
-            .max(1);
-        Self {
-            decided: HashMap::default(),
-            queue: VecDeque::new(),
-            window,
-            limit,
-            forgotten: 0,
-        }
+        let limit = usize::try_from(limit / ENTRY_BYTES).unwrap_or(usize::MAX).max(1);
+        Self { decided: HashMap::default(), queue: VecDeque::new(), window, limit, forgotten: 0 }
     }
 
     pub(crate) fn insert(&mut self, decision: &Decision, keep: bool, last_second: u32) {
         let id = decision.trace.0;
-        self.decided.insert(
-            id,
-            Remembered {
-                last_second,
-                policy: decision.policy,
-                keep,
-            },
-        );
+        self.decided.insert(id, Remembered { last_second, policy: decision.policy, keep });
         #[allow(clippy::cast_possible_truncation, reason = "the two halves")]
-        self.queue
-            .push_back(([id as u64, (id >> 64) as u64], last_second));
+        self.queue.push_back(([id as u64, (id >> 64) as u64], last_second));
         while self.decided.len() > self.limit {
             self.forget_oldest();
         }
@@ -88,11 +72,7 @@ impl DecisionMemory {
         {
             self.queue.pop_front();
             let id = whole(id);
-            let Some(last) = self
-                .decided
-                .get(&id)
-                .map(|remembered| remembered.last_second)
-            else {
+            let Some(last) = self.decided.get(&id).map(|remembered| remembered.last_second) else {
                 continue;
             };
             if last.saturating_add(self.window) < second {
@@ -137,11 +117,7 @@ mod tests {
         let mut memory = DecisionMemory::new(10, 1 << 20);
         memory.insert(&decision(1), true, 100);
         memory.insert(&decision(2), false, 100);
-        assert!(
-            memory
-                .late(TraceId(1), 110)
-                .is_some_and(|remembered| remembered.keep)
-        );
+        assert!(memory.late(TraceId(1), 110).is_some_and(|remembered| remembered.keep));
         memory.expire(115);
         assert_eq!(memory.len(), 1, "2 is over, 1 was prolonged");
         assert!(memory.late(TraceId(1), 120).is_some());

@@ -16,11 +16,7 @@ pub(crate) struct Pages<T> {
 
 impl<T> Default for Pages<T> {
     fn default() -> Self {
-        Self {
-            pages: Vec::new(),
-            free: Vec::new(),
-            used: 0,
-        }
+        Self { pages: Vec::new(), free: Vec::new(), used: 0 }
     }
 }
 
@@ -30,11 +26,7 @@ impl<T: Default + Clone> Pages<T> {
         if self.free.is_empty() {
             let first = self.pages.len() * PAGE;
             self.pages.push(vec![T::default(); PAGE].into());
-            self.free.extend(
-                (first..first + PAGE)
-                    .rev()
-                    .filter_map(|slot| u32::try_from(slot).ok()),
-            );
+            self.free.extend((first..first + PAGE).rev().filter_map(|slot| u32::try_from(slot).ok()));
         }
         let slot = self.free.pop().unwrap_or(NONE);
         if let Some(place) = self.get_mut(slot) {
