@@ -16,6 +16,9 @@ pub struct Delivered {
     /// Everything before this position of the decision log is done with.
     #[prost(uint64, tag = "1")]
     pub position: u64,
+    /// Keeps of the frame at `position` that are done with too.
+    #[prost(uint64, tag = "7")]
+    pub skip: u64,
     /// Taken by the backend.
     #[prost(uint64, tag = "2")]
     pub delivered: u64,
@@ -38,6 +41,11 @@ impl Delivered {
     #[must_use]
     pub fn spans(&self) -> u64 {
         self.delivered + self.duplicate + self.rejected + self.lost + self.expired
+    }
+
+    /// Keep number `number` of the frame at `position` is still to be delivered.
+    pub(crate) fn awaits(&self, position: u64, number: u64) -> bool {
+        position > self.position || (position == self.position && number >= self.skip)
     }
 }
 
@@ -108,27 +116,27 @@ impl Delivery {
         self.awaiting.fetch_add(spans, Ordering::Relaxed);
     }
 
-    /// The entries up to `position` are done with; `sum` tells what became of their spans. Saved before it returns.
+    /// The keeps in front of `position` (a frame, and keeps of it) are done with; `sum` tells what became of their spans.
+    /// Saved before it returns.
     ///
     /// # Errors
     /// When it could not be saved; it stands in memory, and the next call tries again.
-    pub(crate) fn done(&self, position: u64, places: &[PackedRef], sum: Delivered) -> std::io::Result<()> {
+    pub(crate) fn done(&self, position: (u64, u64), places: &[PackedRef], sum: Delivered) -> std::io::Result<()> {
         {
             let mut ring = self.ring.lock();
             places.iter().for_each(|place| ring.remove(place.place().position));
         }
         self.awaiting.fetch_sub(sum.spans(), Ordering::Relaxed);
-        let bytes = {
+        {
             let mut state = self.state.lock();
-            state.position = position;
+            (state.position, state.skip) = position;
             state.delivered += sum.delivered;
             state.duplicate += sum.duplicate;
             state.rejected += sum.rejected;
             state.lost += sum.lost;
             state.expired += sum.expired;
-            state.encode_to_vec()
-        };
-        self.file.save(&bytes)
+        }
+        self.save()
     }
 
     /// Saves the position as it stands.

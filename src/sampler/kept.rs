@@ -17,6 +17,10 @@ pub struct Kept {
 }
 
 impl Kept {
+    pub(crate) fn places(&self) -> &[PackedRef] {
+        &self.places
+    }
+
     /// Its pieces and the number of spans in each.
     pub fn pieces(&self) -> impl Iterator<Item = (Ref, u32)> {
         self.places.iter().map(|place| (place.place(), place.spans()))
@@ -28,20 +32,25 @@ impl Kept {
 pub struct KeptReader {
     reader: StreamReader,
     ready: VecDeque<Kept>,
-    /// Position behind the frame whose entries are being handed out.
+    /// Where the frame begins whose entries are being handed out, and where the next one does.
+    frame: u64,
     next: u64,
+    /// Keeps of the frame that were handed out, or are to be left out.
+    taken: u64,
+    skip: u64,
     /// Frames that could not be read.
     pub damaged: u64,
 }
 
 impl KeptReader {
-    /// A reader that begins at `from`, the beginning of a frame.
+    /// A reader that begins in the frame at `from`, behind its first `skip` keeps.
     #[must_use]
-    pub fn new(stream: &Stream, from: u64) -> Self {
-        Self { reader: stream.reader(from), ready: VecDeque::new(), next: from, damaged: 0 }
+    pub fn new(stream: &Stream, from: u64, skip: u64) -> Self {
+        let reader = stream.reader(from);
+        Self { reader, ready: VecDeque::new(), frame: from, next: from, taken: 0, skip, damaged: 0 }
     }
 
-    /// The next kept trace, and whether it is the last of its frame; `None` at the end for now.
+    /// The next kept trace; `None` at the end for now.
     ///
     /// # Errors
     /// When the store fails; the same call may be tried again.
@@ -49,6 +58,7 @@ impl KeptReader {
     pub fn next(&mut self) -> Result<Option<Kept>, ReadError> {
         loop {
             if let Some(kept) = self.ready.pop_front() {
+                self.taken += 1;
                 return Ok(Some(kept));
             }
             let frame = match self.reader.next() {
@@ -61,6 +71,8 @@ impl KeptReader {
                 }
             };
             self.next = frame.next;
+            self.frame = frame.position;
+            self.taken = 0;
             if BatchMeta::unpack(&frame.meta).is_none() {
                 self.damaged += 1;
                 continue;
@@ -69,12 +81,17 @@ impl KeptReader {
                 Entry::Keep(decision, probability, places) => Some(Kept { trace: decision.trace, probability, places }),
                 _ => None,
             }));
+            // Only the very frame that a saved position names is begun in its middle.
+            let skip = std::mem::take(&mut self.skip);
+            while self.taken < skip && self.ready.pop_front().is_some() {
+                self.taken += 1;
+            }
         }
     }
 
-    /// All entries before this position were handed out; `None` in the middle of a frame.
+    /// Where a reader must begin to go on behind what was handed out: a frame, and its keeps to leave out.
     #[must_use]
-    pub fn boundary(&self) -> Option<u64> {
-        self.ready.is_empty().then_some(self.next)
+    pub fn position(&self) -> (u64, u64) {
+        if self.ready.is_empty() { (self.next, 0) } else { (self.frame, self.taken) }
     }
 }

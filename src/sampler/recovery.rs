@@ -90,7 +90,7 @@ struct Place {
 impl Recovered {
     fn take_frame(&mut self, place: Place, meta: BatchMeta, body: &[u8], deliveries: &[Arc<Delivery>]) {
         let second = seconds(place.stamp);
-        let mut last = 0;
+        let (mut last, mut keeps) = (0, 0);
         let mut entries = Entries::new(body);
         for entry in entries.by_ref() {
             if let Entry::Snapshot(bytes) = &entry {
@@ -98,8 +98,9 @@ impl Recovered {
                 continue;
             }
             if let Entry::Keep(_, _, places) = &entry {
-                let due = deliveries.iter().filter(|delivery| delivery.state().position <= place.position);
+                let due = deliveries.iter().filter(|delivery| delivery.state().awaits(place.position, keeps));
                 due.for_each(|delivery| delivery.expect(places));
+                keeps += 1;
             }
             if let Some((decision, extent, keep)) = entry.decision() {
                 last = last.max(extent.last);
