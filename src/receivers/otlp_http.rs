@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::http_answer::{Answer, Encoding, accepted, not_traces, refused};
 use super::http_request::{Form, form_of};
 use super::http2::for_large_requests;
-use super::inflate::inflate;
+use super::inflate::{inflate, likely_size};
 use super::offload::offload;
 use super::settings::OtlpHttpSettings;
 use super::stats::{RefusalReason, Transport};
@@ -66,14 +66,19 @@ impl OtlpHttp {
         let mut http = Builder::new(Tracked(tasks.clone()));
         http.http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(settings.read_header_timeout)
+            .header_read_timeout(unless_zero(settings.read_header_timeout))
             .keep_alive(settings.keep_alives_enabled);
-        for_large_requests(&mut http, MAX_CONCURRENT_STREAMS);
-        let limits = ConnectionLimits { idle: Some(settings.idle_timeout), ..ConnectionLimits::default() };
+        for_large_requests(&mut http, Some(MAX_CONCURRENT_STREAMS));
+        let limits = ConnectionLimits { idle: unless_zero(settings.idle_timeout), ..ConnectionLimits::default() };
         let drain = settings.drain_timeout;
         let handler = Arc::new(TracesPath { settings, destination, tasks: tasks.clone() });
         Server { tls, http, handler, limits, tasks, drain }.run(listener, shutdown).await;
     }
+}
+
+/// Zero is no timeout, as in Go.
+fn unless_zero(timeout: Duration) -> Option<Duration> {
+    Some(timeout).filter(|timeout| !timeout.is_zero())
 }
 
 /// What answers on the port.
@@ -148,7 +153,8 @@ impl TracesPath {
         if form == (Form { encoding: Encoding::Protobuf, coding: None }) {
             return Ok((body, held));
         }
-        offload(body.len(), move || {
+        let work = form.coding.map_or(body.len() as u64, |coding| likely_size(coding, &body));
+        offload(work, move || {
             let (mut body, mut held) = (body, held);
             if let Some(coding) = form.coding {
                 let mut inflated = budget.reservation();
