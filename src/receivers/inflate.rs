@@ -205,6 +205,25 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn anything_is_bytes_within_the_limit_or_a_refusal(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300),
+            flip in (0..300_usize, proptest::num::u8::ANY),
+        ) {
+            for coding in CODINGS {
+                let mut mutated = deflate(coding, &bytes);
+                if let Some(byte) = mutated.get_mut(flip.0) {
+                    *byte ^= flip.1;
+                }
+                for input in [&bytes, &mutated] {
+                    let (outcome, held) = run(coding, input, 200, 1 << 20);
+                    proptest::prop_assert!(outcome.is_err() || outcome.is_ok_and(|out| out.len() as u64 == held && held <= 200));
+                }
+            }
+        }
+    }
+
     #[test]
     fn several_members_are_one_body_and_a_wrong_size_is_only_a_hint() {
         for coding in [Coding::Gzip, Coding::Zstd] {

@@ -60,7 +60,9 @@ impl OtlpGrpc {
 
     /// Serves on `listener` until `shutdown`; then finishes the calls in flight and returns within the drain time.
     pub async fn serve(self, listener: TcpListener, shutdown: CancellationToken) {
-        let Self { settings, tls, destination } = self;
+        let Self { mut settings, tls, destination } = self;
+        // What never fits into the budget is too large, not to be retried for ever.
+        settings.max_recv_msg_size = settings.max_recv_msg_size.min(destination.budget.limit());
         let tasks = TaskTracker::new();
         let keepalive = &settings.keepalive;
         let mut http = Builder::new(Tracked(tasks.clone())).http2_only();

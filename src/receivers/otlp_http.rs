@@ -61,7 +61,9 @@ impl OtlpHttp {
 
     /// Serves on `listener` until `shutdown`; then finishes the requests in flight and returns within the drain time.
     pub async fn serve(self, listener: TcpListener, shutdown: CancellationToken) {
-        let Self { settings, tls, destination } = self;
+        let Self { mut settings, tls, destination } = self;
+        // What never fits into the budget is too large, not to be retried for ever.
+        settings.max_request_body_size = settings.max_request_body_size.min(destination.budget.limit());
         let tasks = TaskTracker::new();
         let mut http = Builder::new(Tracked(tasks.clone()));
         http.http1()

@@ -114,10 +114,15 @@ async fn an_announced_size_over_the_limit_is_refused_before_it_is_sent() {
 
 #[tokio::test]
 async fn a_sender_that_writes_on_after_the_refusal_still_reads_it() {
-    let settings = OtlpHttpSettings { max_request_body_size: 4_000_000, ..OtlpHttpSettings::default() };
-    let run = start(Recorder::accepting(), 100_000, settings).await;
-    let answer = run.post(&[("content-type", "application/x-protobuf")], &vec![0; 4_000_000]).await;
-    assert_eq!(answer.status.as_u16(), 429);
+    let run = start(Recorder::accepting(), 5_000_000, OtlpHttpSettings::default()).await;
+    let mut held = run.budget.reservation();
+    assert!(held.grow(4_900_000));
+    let body = vec![0; 4_000_000];
+    assert_eq!(run.post(&[("content-type", "application/x-protobuf")], &body).await.status.as_u16(), 429);
+    drop(held);
+    assert_eq!(run.post(&[("content-type", "application/x-protobuf")], &body).await.status.as_u16(), 200);
+    let never_fits = vec![0; 5_000_001];
+    assert_eq!(run.post(&[("content-type", "application/x-protobuf")], &never_fits).await.status.as_u16(), 413);
     assert_eq!(run.budget.used(), 0);
 }
 
