@@ -27,6 +27,7 @@ use hyper_util::server::conn::auto::Builder;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -94,16 +95,22 @@ impl Handler for TracesPath {
     type Answer = Full<Bytes>;
 
     async fn handle(self: Arc<Self>, mut request: Request<Incoming>) -> Answer {
-        let Some(settings) = &self.settings.cors else { return self.answer(&mut request).await };
-        if cors::is_preflight(&request) {
-            let mut answer = Response::new(Full::default());
-            *answer.status_mut() = StatusCode::NO_CONTENT;
-            *answer.headers_mut() = cors::preflight_headers(settings, request.headers());
-            return answer;
-        }
-        let headers = cors::answer_headers(settings, request.headers());
-        let mut answer = self.answer(&mut request).await;
-        answer.headers_mut().extend(headers);
+        let mut answer = match &self.settings.cors {
+            None => self.answer(&mut request).await,
+            Some(settings) if cors::is_preflight(&request) => {
+                let mut answer = Response::new(Full::default());
+                *answer.status_mut() = StatusCode::NO_CONTENT;
+                *answer.headers_mut() = cors::preflight_headers(settings, request.headers());
+                answer
+            }
+            Some(settings) => {
+                let headers = cors::answer_headers(settings, request.headers());
+                let mut answer = self.answer(&mut request).await;
+                answer.headers_mut().extend(headers);
+                answer
+            }
+        };
+        answer.headers_mut().extend(self.settings.response_headers.clone());
         answer
     }
 }
@@ -150,7 +157,11 @@ impl TracesPath {
         }
         let mut held = self.destination.budget.reservation();
         let limits = BodyLimits { max_bytes: limit, idle: self.settings.body_idle_timeout };
-        let body = collect(request.body_mut(), limits, &mut held, |_| Ok(declared)).await?;
+        let reading = collect(request.body_mut(), limits, &mut held, |_| Ok(declared));
+        let body = match self.settings.read_timeout {
+            None => reading.await?,
+            Some(longest) => timeout(longest, reading).await.unwrap_or(Err(Fault::Stalled))?,
+        };
         let budget = self.destination.budget.clone();
         if form == (Form { encoding: Encoding::Protobuf, coding: None }) {
             return Ok((body, held));

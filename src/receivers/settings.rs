@@ -2,6 +2,7 @@
 //!
 //! Defaults are the Collector's (otlp receiver, configgrpc and confighttp of v0.161) unless a line says otherwise.
 
+use http::HeaderMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -127,6 +128,8 @@ pub struct CorsSettings {
     pub allowed_origins: Vec<String>,
     /// Headers that they may set beside `Accept`, `Content-Type` and `X-Requested-With`; `*` allows any.
     pub allowed_headers: Vec<String>,
+    /// Headers of the answer that a script may read.
+    pub exposed_headers: Vec<String>,
     /// Seconds for which a browser may remember the answer. `None`: not said, browsers take five.
     pub max_age: Option<u64>,
 }
@@ -148,6 +151,10 @@ pub struct OtlpHttpSettings {
     pub include_metadata: bool,
     /// Encodings that are taken.
     pub compression_algorithms: Vec<ContentEncoding>,
+    /// Added to every answer; mark secret values as sensitive, so that they are not printed.
+    pub response_headers: HeaderMap,
+    /// How long a whole request may take to arrive. `None`, as in the Collector: as long as it goes on arriving.
+    pub read_timeout: Option<Duration>,
     /// How long the headers of a request may take: 1 min. Zero: any time.
     pub read_header_timeout: Duration,
     /// A connection without a request for this long (up to twice as long) is closed: 1 min. Zero:
@@ -174,6 +181,8 @@ impl Default for OtlpHttpSettings {
             traces_url_path: "/v1/traces".to_owned(),
             include_metadata: false,
             compression_algorithms: ContentEncoding::ALL.to_vec(),
+            response_headers: HeaderMap::new(),
+            read_timeout: None,
             read_header_timeout: Duration::from_secs(60),
             idle_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(30),

@@ -8,6 +8,7 @@ use crate::receivers::{CorsSettings, OtlpHttpSettings, RefusalReason, Transport}
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
@@ -236,6 +237,7 @@ async fn browsers_are_answered_as_the_cors_settings_say() {
     let cors = CorsSettings {
         allowed_origins: vec!["https://*.example".to_owned()],
         allowed_headers: vec!["X-Tenant".to_owned()],
+        exposed_headers: vec!["Retry-After".to_owned(), "X-Served-By".to_owned()],
         max_age: Some(7200),
     };
     let run = start(Recorder::accepting(), BUDGET, OtlpHttpSettings { cors: Some(cors), ..Default::default() }).await;
@@ -268,6 +270,18 @@ async fn browsers_are_answered_as_the_cors_settings_say() {
     assert_eq!((answer.status.as_u16(), answer.header("vary")), (200, Some("Origin")));
     assert_eq!(answer.header("access-control-allow-origin"), Some("https://a.example"));
     assert_eq!(answer.header("access-control-allow-credentials"), Some("true"));
+    assert_eq!(answer.header("access-control-expose-headers"), Some("Retry-After, X-Served-By"));
     let answer = run.post(&[JSON, ("origin", "https://a.evil")], b"{}").await;
     assert_eq!((answer.status.as_u16(), answer.header("access-control-allow-origin")), (200, None));
+}
+
+#[tokio::test]
+async fn configured_headers_stand_in_every_answer() {
+    let response_headers =
+        HeaderMap::from_iter([(HeaderName::from_static("x-served-by"), HeaderValue::from_static("t"))]);
+    let run = start(Recorder::accepting(), BUDGET, OtlpHttpSettings { response_headers, ..Default::default() }).await;
+    for (path, status) in [("/v1/traces", 200), ("/nowhere", 404)] {
+        let answer = run.send(run.request("POST", path, &[JSON], b"{}")).await;
+        assert_eq!((answer.status.as_u16(), answer.header("x-served-by")), (status, Some("t")));
+    }
 }

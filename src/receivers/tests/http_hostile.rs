@@ -79,6 +79,25 @@ async fn many_stalled_bodies_are_given_up_and_their_bytes_freed() {
 }
 
 #[tokio::test]
+async fn a_body_that_drips_is_ended_by_the_read_timeout() {
+    let settings = OtlpHttpSettings { read_timeout: Some(Duration::from_millis(200)), ..OtlpHttpSettings::default() };
+    let run = start(Recorder::accepting(), BUDGET, settings).await;
+    let mut stream = connect(&run, &format!("{HEAD}content-length: 1000000\r\n\r\n")).await;
+    let mut drops = 0;
+    while stream.write_all(b"x").await.is_ok() && drops < 500 {
+        drops += 1;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let mut answer = [0; 12];
+        if stream.try_read(&mut answer).is_ok() {
+            assert_eq!(&answer, b"HTTP/1.1 503");
+            break;
+        }
+    }
+    assert!((5..500).contains(&drops), "{drops} drops");
+    assert_eq!(run.budget.used(), 0);
+}
+
+#[tokio::test]
 async fn a_sender_that_leaves_frees_what_it_held() {
     let run = start(Recorder::accepting(), BUDGET, OtlpHttpSettings::default()).await;
     let stream = connect(&run, &format!("{HEAD}content-length: 1000000\r\n\r\n{}", "x".repeat(50_000))).await;
