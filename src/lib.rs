@@ -3,8 +3,10 @@
 pub mod clock;
 pub mod config;
 pub mod exporters;
+pub mod genai;
 pub mod log;
 pub mod otlp;
+pub mod pipeline;
 pub mod receivers;
 pub mod rules;
 pub mod sampler;

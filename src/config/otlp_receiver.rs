@@ -128,14 +128,15 @@ fn decode_http(item: &Item<'_>) -> Option<OtlpHttpSettings> {
         cors: fields.fields("cors").map(cors),
         traces_url_path: path.clone().unwrap_or_default(),
         compression_algorithms: algorithms(&mut fields),
+        response_headers: response_headers(&mut fields),
+        read_timeout: fields.duration("read_timeout").filter(|time| !time.is_zero()),
         read_header_timeout: or(fields.duration("read_header_timeout"), defaults.read_header_timeout),
         write_timeout: or(fields.duration("write_timeout"), defaults.write_timeout),
         idle_timeout: or(fields.duration("idle_timeout"), defaults.idle_timeout),
         keep_alives_enabled: fields.boolean("keep_alives_enabled").unwrap_or(true),
         ..defaults
     };
-    fields.not_yet("response_headers", "add them in a proxy in front");
-    fields.no_effect("read_timeout", "a body that stands still for 30 s is given up");
+
     for path in ["metrics_url_path", "logs_url_path", "profiles_url_path"] {
         fields.no_effect(path, "only traces are taken");
     }
@@ -160,10 +161,10 @@ fn url_path(item: &Item<'_>) -> Option<String> {
 }
 
 fn cors(mut fields: Fields<'_>) -> CorsSettings {
-    fields.no_effect("exposed_headers", "answers have no headers of their own");
     CorsSettings {
         allowed_origins: fields.strings("allowed_origins"),
         allowed_headers: fields.strings("allowed_headers"),
+        exposed_headers: fields.strings("exposed_headers"),
         // Seconds, without a unit (confighttp).
         max_age: fields.u64("max_age").filter(|n| *n > 0),
     }
@@ -178,9 +179,25 @@ fn algorithms(fields: &mut Fields<'_>) -> Vec<ContentEncoding> {
     if wanted.is_empty() { ContentEncoding::ALL.to_vec() } else { wanted }
 }
 
+/// Headers of every answer; a value that no header can have is an error.
+fn response_headers(fields: &mut Fields<'_>) -> http::HeaderMap {
+    let Some(item) = fields.get("response_headers") else { return http::HeaderMap::new() };
+    let pair = |(name, value): (String, Secret)| {
+        let value = http::HeaderValue::from_str(value.reveal());
+        if value.is_err() {
+            item.error("not a valid header value");
+        }
+        Some((http::HeaderName::from_bytes(name.as_bytes()).ok()?, value.ok()?))
+    };
+    header_list(&item).into_iter().filter_map(pair).collect()
+}
+
 /// A mapping of names to values, or the list of `name`, `value` pairs that the Collector also takes.
 pub(crate) fn headers(fields: &mut Fields<'_>, key: &'static str) -> Vec<(String, Secret)> {
-    let Some(item) = fields.get(key) else { return Vec::new() };
+    fields.get(key).map(|item| header_list(&item)).unwrap_or_default()
+}
+
+fn header_list(item: &Item<'_>) -> Vec<(String, Secret)> {
     if let super::node::Value::Seq(_) = item.node.value {
         return item.list().iter().filter_map(|item| named_header(item)).collect();
     }

@@ -15,15 +15,15 @@ use tokio_util::sync::CancellationToken;
 
 /// Sends loads through one transport.
 #[derive(Debug)]
-pub(super) struct Deliverer {
+pub(crate) struct Deliverer {
     pub(super) transport: Arc<dyn Transport>,
-    pub(super) retry: RetrySettings,
-    pub(super) stats: Arc<ExporterStats>,
-    pub(super) clock: SharedClock,
+    retry: RetrySettings,
+    stats: Arc<ExporterStats>,
+    clock: SharedClock,
     /// Cancelled when the daemon waits no longer: a load in flight is left for the next start.
     pub(super) stop: CancellationToken,
     /// Differs for each load, so that exporters do not come back all at once.
-    pub(super) seed: AtomicU64,
+    seed: AtomicU64,
 }
 
 /// The daemon stops before the load's end: what it holds stays in the log.
@@ -31,6 +31,17 @@ pub(super) struct Deliverer {
 pub(super) struct Interrupted;
 
 impl Deliverer {
+    pub(crate) fn new(
+        transport: Arc<dyn Transport>,
+        retry: &RetrySettings,
+        stats: Arc<ExporterStats>,
+        clock: SharedClock,
+        stop: CancellationToken,
+        seed: u64,
+    ) -> Self {
+        Self { transport, retry: retry.clone(), stats, clock, stop, seed: AtomicU64::new(seed) }
+    }
+
     /// What became of the load's spans.
     pub(super) async fn deliver(&self, load: &Load) -> Result<Delivered, Interrupted> {
         let mut sum = Delivered { lost: load.lost, ..Delivered::default() };

@@ -42,6 +42,8 @@ mod user_agent;
 mod whole_append;
 
 pub use build::build;
+pub(crate) use cursor::Cursor;
+pub(crate) use deliver::Deliverer;
 pub use error::ExporterError;
 pub use retry::{Backoff, RetrySettings};
 pub use secret::Secret;
