@@ -16,6 +16,9 @@ const MULTIPLIER: f64 = 1.5;
 /// The Collector's default.
 const MAX_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Settings of zero must not make a busy loop.
+const SHORTEST_DELAY: Duration = Duration::from_millis(10);
+
 /// `retry_on_failure`, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetrySettings {
@@ -74,7 +77,7 @@ impl Backoff {
         if !self.settings.enabled {
             return None;
         }
-        let delay = self.jittered().max(server_asked.unwrap_or_default());
+        let delay = self.jittered().max(server_asked.unwrap_or_default()).max(SHORTEST_DELAY);
         self.interval = (self.interval * self.settings.multiplier).min(self.settings.max_interval.as_secs_f64());
         match self.settings.max_elapsed_time {
             Some(end) if self.elapsed().saturating_add(delay) > end => None,
@@ -170,6 +173,12 @@ mod tests {
     }
 
     #[test]
+    fn zero_is_not_a_busy_loop() {
+        let settings = RetrySettings { initial_interval: Duration::ZERO, max_interval: Duration::ZERO, ..plain() };
+        assert_eq!(Backoff::new(&settings, 1, at_zero()).next(None), Some(SHORTEST_DELAY));
+    }
+
+    #[test]
     fn off_means_no_second_try() {
         let settings = RetrySettings { enabled: false, ..plain() };
         assert_eq!(Backoff::new(&settings, 1, at_zero()).next(Some(Duration::from_secs(1))), None);
@@ -204,7 +213,7 @@ mod tests {
             for _ in 0..20 {
                 let delay = backoff.next(asked).unwrap();
                 prop_assert_eq!(Some(delay), again.next(asked), "the same seed draws the same");
-                let floor = asked.unwrap_or_default().as_secs_f64();
+                let floor = asked.unwrap_or_default().max(SHORTEST_DELAY).as_secs_f64();
                 prop_assert!(delay.as_secs_f64() >= (base * (1.0 - factor)).max(floor) - 1e-6);
                 prop_assert!(delay.as_secs_f64() <= (base * (1.0 + factor)).max(floor) + 1e-6);
                 base = (base * multiplier).min(settings.max_interval.as_secs_f64());

@@ -82,6 +82,17 @@ async fn a_restart_appends_or_empties() {
 }
 
 #[tokio::test]
+async fn rotation_never_empties() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data.json");
+    let rotation = Some(RotationSettings::new());
+    let file = FileSettings { append: false, rotation, ..FileSettings::new(&path) };
+    open(&file).send(outgoing(1)).await.unwrap();
+    open(&file).send(outgoing(2)).await.unwrap();
+    assert_eq!(requests(&path, &file), [request(1), request(2)]);
+}
+
+#[tokio::test]
 async fn a_torn_last_record_is_cut_off() {
     for format in [FileFormat::Json, FileFormat::Proto] {
         for torn in [1, 5, 50] {
