@@ -1,6 +1,10 @@
 //! Tailwater: tail sampling for LLM inference.
 
-mod clock;
+pub mod clock;
+pub mod config;
 pub mod exporters;
 pub mod log;
 pub mod otlp;
+pub mod receivers;
+pub mod rules;
+pub mod sampler;

@@ -32,7 +32,11 @@ mod tests {
         ];
         for (hex, of_8, of_12, of_64) in vectors {
             let id = TraceId::from_hex(hex).unwrap();
-            assert_eq!([partition_of(id, 8), partition_of(id, 12), partition_of(id, 64)], [of_8, of_12, of_64], "{hex}");
+            assert_eq!(
+                [partition_of(id, 8), partition_of(id, 12), partition_of(id, 64)],
+                [of_8, of_12, of_64],
+                "{hex}"
+            );
         }
     }
 }
