@@ -8,8 +8,9 @@ use super::decoder::{Item, join};
 use super::memory::Limit;
 use super::nearest::nearest;
 use super::node::{Entry, Place};
-use super::settings::{BatchSettings, ExporterSettings, ReceiverSettings};
+use super::settings::{BatchSettings, ReceiverSettings};
 use super::tail_sampling::Instance;
+use crate::exporters::ExporterSettings;
 
 /// A processor of a pipeline.
 #[derive(Debug, Clone)]

@@ -58,16 +58,8 @@ impl Account {
     /// Bytes that count against the cap.
     #[must_use]
     pub fn held(&self) -> u64 {
-        let parts = [
-            &self.intake,
-            &self.undecided,
-            &self.skeletons,
-            &self.decisions,
-        ];
-        parts
-            .iter()
-            .map(|part| part.load(Ordering::Relaxed))
-            .fold(0, u64::saturating_add)
+        let parts = [&self.intake, &self.undecided, &self.skeletons, &self.decisions];
+        parts.iter().map(|part| part.load(Ordering::Relaxed)).fold(0, u64::saturating_add)
     }
 
     /// Whether nothing more should be taken for it (one sixteenth under the cap).

@@ -56,18 +56,13 @@ impl Slot {
     /// The bytes of a piece, if it is in this block.
     fn piece(&self, place: Ref) -> Option<&[u8]> {
         let begin = place.offset.checked_sub(self.begin)? as usize;
-        self.bytes
-            .get(begin..begin.checked_add(place.length as usize)?)
+        self.bytes.get(begin..begin.checked_add(place.length as usize)?)
     }
 }
 
 impl Cache {
     pub(crate) fn new(limit: u64, services: Arc<Services>) -> Self {
-        Self {
-            limit,
-            services,
-            state: Mutex::default(),
-        }
+        Self { limit, services, state: Mutex::default() }
     }
 
     /// Bytes held.
@@ -84,16 +79,7 @@ impl Cache {
                 let length = block.bytes.len() as u32;
                 let account = self.services.account(block.service);
                 let undecided = u64::from(length);
-                state.add(
-                    position,
-                    Slot {
-                        begin,
-                        bytes: block.bytes,
-                        undecided,
-                        account,
-                    },
-                    self.limit,
-                );
+                state.add(position, Slot { begin, bytes: block.bytes, undecided, account }, self.limit);
                 begin += length;
             }
         }
@@ -103,11 +89,7 @@ impl Cache {
     pub(crate) fn get(&self, place: Ref) -> Option<Bytes> {
         let state = self.state.lock();
         let slots = state.frames.get(&place.position)?;
-        let slot = slots.get(
-            slots
-                .partition_point(|slot| slot.begin <= place.offset)
-                .checked_sub(1)?,
-        )?;
+        let slot = slots.get(slots.partition_point(|slot| slot.begin <= place.offset).checked_sub(1)?)?;
         slot.piece(place).map(Bytes::copy_from_slice)
     }
 
@@ -118,14 +100,8 @@ impl Cache {
             let mut state = self.state.lock();
             let mut frame: Option<(u64, &mut Vec<Slot>)> = None;
             for place in refs.by_ref().take(SETTLE_CHUNK) {
-                if frame
-                    .as_ref()
-                    .is_none_or(|(position, _)| *position != place.position)
-                {
-                    frame = state
-                        .frames
-                        .get_mut(&place.position)
-                        .map(|slots| (place.position, slots));
+                if frame.as_ref().is_none_or(|(position, _)| *position != place.position) {
+                    frame = state.frames.get_mut(&place.position).map(|slots| (place.position, slots));
                 }
                 if let Some((_, slots)) = &mut frame {
                     settle_one(slots, place);
@@ -154,37 +130,24 @@ impl State {
             account.spilled.fetch_add(slot.undecided, Ordering::Relaxed);
             return;
         }
-        while account.cache.load(Ordering::Relaxed) + charge > account.cap && self.evict(account.id)
-        {
-        }
+        while account.cache.load(Ordering::Relaxed) + charge > account.cap && self.evict(account.id) {}
         while self.total + charge > limit && self.evict_oldest() {}
         self.total += charge;
         account.cache.fetch_add(charge, Ordering::Relaxed);
-        account
-            .undecided
-            .fetch_add(slot.undecided, Ordering::Relaxed);
-        self.queues
-            .entry(account.id)
-            .or_default()
-            .push_back((position, slot.begin));
+        account.undecided.fetch_add(slot.undecided, Ordering::Relaxed);
+        self.queues.entry(account.id).or_default().push_back((position, slot.begin));
         self.frames.entry(position).or_default().push(slot);
     }
 
     /// Lets the oldest block of all go.
     fn evict_oldest(&mut self) -> bool {
-        let oldest = self
-            .frames
-            .values()
-            .next()
-            .and_then(|slots| slots.first())
-            .map(|slot| slot.account.id);
+        let oldest = self.frames.values().next().and_then(|slots| slots.first()).map(|slot| slot.account.id);
         oldest.is_some_and(|service| self.evict(service))
     }
 
     /// Lets the oldest block of a service go; `false` when it has none.
     fn evict(&mut self, service: ServiceId) -> bool {
-        let Some((position, begin)) = self.queues.get_mut(&service).and_then(VecDeque::pop_front)
-        else {
+        let Some((position, begin)) = self.queues.get_mut(&service).and_then(VecDeque::pop_front) else {
             return false;
         };
         let Some(slots) = self.frames.get_mut(&position) else {
@@ -198,15 +161,9 @@ impl State {
             self.frames.remove(&position);
         }
         self.total -= slot.charge();
-        slot.account
-            .cache
-            .fetch_sub(slot.charge(), Ordering::Relaxed);
-        slot.account
-            .undecided
-            .fetch_sub(slot.undecided, Ordering::Relaxed);
-        slot.account
-            .spilled
-            .fetch_add(slot.undecided, Ordering::Relaxed);
+        slot.account.cache.fetch_sub(slot.charge(), Ordering::Relaxed);
+        slot.account.undecided.fetch_sub(slot.undecided, Ordering::Relaxed);
+        slot.account.spilled.fetch_add(slot.undecided, Ordering::Relaxed);
         true
     }
 }
@@ -215,12 +172,8 @@ impl Drop for Cache {
     /// The accounts outlive the cache where several logs share them.
     fn drop(&mut self) {
         for slot in self.state.get_mut().frames.values().flatten() {
-            slot.account
-                .cache
-                .fetch_sub(slot.charge(), Ordering::Relaxed);
-            slot.account
-                .undecided
-                .fetch_sub(slot.undecided, Ordering::Relaxed);
+            slot.account.cache.fetch_sub(slot.charge(), Ordering::Relaxed);
+            slot.account.undecided.fetch_sub(slot.undecided, Ordering::Relaxed);
         }
     }
 }

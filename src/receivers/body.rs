@@ -81,3 +81,72 @@ pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(body: &mut B, most: u
     };
     let _ = timeout(patience, reading).await;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::otlp::IntakeBudget;
+    use http_body::Frame;
+    use std::collections::VecDeque;
+    use std::convert::Infallible;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    struct Pieces(VecDeque<Bytes>);
+
+    impl Body for Pieces {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece))))
+        }
+    }
+
+    fn pieces(sizes: &[usize]) -> Pieces {
+        Pieces(sizes.iter().map(|size| vec![7; *size].into()).collect())
+    }
+
+    const LIMITS: BodyLimits = BodyLimits { max_bytes: 100, idle: Duration::from_secs(1) };
+
+    #[tokio::test]
+    async fn bodies_are_bounded_by_limit_and_budget() {
+        let check = async |sizes: &[usize], budget: u64, expected: Result<usize, Fault>| {
+            let budget = IntakeBudget::new(budget);
+            let mut held = budget.reservation();
+            let outcome = collect(&mut pieces(sizes), LIMITS, &mut held, |_| Ok(None)).await;
+            assert_eq!(outcome.map(|body| body.len()), expected, "{sizes:?}");
+            assert!(budget.used() <= LIMITS.max_bytes);
+            drop(held);
+            assert_eq!(budget.used(), 0);
+        };
+        let too_large = |bytes| Err(Refusal::TooLarge { bytes, limit: 100 }.into());
+        check(&[], 1000, Ok(0)).await;
+        check(&[0, 0], 1000, Ok(0)).await;
+        check(&[100], 1000, Ok(100)).await;
+        check(&[101], 1000, too_large(101)).await;
+        check(&[1, 0, 50, 49], 1000, Ok(100)).await;
+        check(&[1, 50, 50, 1000], 1000, too_large(101)).await;
+        check(&[40, 40], 79, Err(Fault::budget_full())).await;
+        check(&[40, 40], 80, Ok(80)).await;
+    }
+
+    #[tokio::test]
+    async fn one_piece_is_not_copied() {
+        let mut body = pieces(&[50]);
+        let sent = body.0[0].as_ptr();
+        let mut held = IntakeBudget::new(100).reservation();
+        let got = collect(&mut body, LIMITS, &mut held, |_| Ok(Some(50))).await.unwrap();
+        assert_eq!((got.as_ptr(), got.len()), (sent, 50));
+    }
+
+    #[tokio::test]
+    async fn an_announced_refusal_reads_no_further() {
+        let mut body = pieces(&[1, 1]);
+        let mut held = IntakeBudget::new(100).reservation();
+        let outcome = collect(&mut body, LIMITS, &mut held, |_| Err(Fault::malformed("no"))).await;
+        assert_eq!((outcome, body.0.len()), (Err(Fault::malformed("no")), 1));
+        discard(&mut body, 100, Duration::from_secs(1)).await;
+        assert!(body.0.is_empty());
+    }
+}

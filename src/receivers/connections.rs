@@ -5,6 +5,7 @@
 //! hyper directly instead of tonic's or axum's server: those offer neither a lowest TLS version nor an idle time nor a
 //! bound on draining, and both are this same hyper underneath.
 
+use super::activity::{Activity, after};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
@@ -14,11 +15,10 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
 use std::convert::Infallible;
-use std::future::{Future, pending};
+use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
@@ -165,47 +165,4 @@ impl<H: Handler> Server<H> {
 fn of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
-}
-
-async fn after(delay: Option<Duration>) {
-    match delay {
-        Some(delay) => sleep(delay).await,
-        None => pending().await,
-    }
-}
-
-/// Requests of a connection, begun and finished.
-#[derive(Debug, Default)]
-struct Activity {
-    begun: AtomicU64,
-    finished: AtomicU64,
-}
-
-/// A request in flight.
-struct Active(Arc<Activity>);
-
-impl Activity {
-    fn begin(this: &Arc<Self>) -> Active {
-        this.begun.fetch_add(1, Ordering::Relaxed);
-        Active(this.clone())
-    }
-
-    /// Resolves when a whole `idle` passed without a request.
-    async fn idle_for(&self, idle: Option<Duration>) {
-        let mut seen = self.begun.load(Ordering::Relaxed);
-        loop {
-            after(idle).await;
-            let begun = self.begun.load(Ordering::Relaxed);
-            if begun == seen && self.finished.load(Ordering::Relaxed) == begun {
-                return;
-            }
-            seen = begun;
-        }
-    }
-}
-
-impl Drop for Active {
-    fn drop(&mut self) {
-        self.0.finished.fetch_add(1, Ordering::Relaxed);
-    }
 }

@@ -8,8 +8,9 @@ use super::settings::CorsSettings;
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS as ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS as ALLOW_HEADERS,
     ACCESS_CONTROL_ALLOW_METHODS as ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN as ALLOW_ORIGIN,
-    ACCESS_CONTROL_MAX_AGE as MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS as REQUEST_HEADERS,
-    ACCESS_CONTROL_REQUEST_METHOD as REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS as EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE as MAX_AGE,
+    ACCESS_CONTROL_REQUEST_HEADERS as REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD as REQUEST_METHOD, HeaderMap,
+    HeaderValue, ORIGIN, VARY,
 };
 use http::{Method, Request};
 
@@ -56,6 +57,10 @@ pub(super) fn answer_headers(settings: &CorsSettings, request: &HeaderMap) -> He
     if let Some(origin) = allowed_origin(settings, request) {
         answer.insert(ALLOW_ORIGIN, origin);
         answer.insert(ALLOW_CREDENTIALS, TRUE);
+        let exposed = HeaderValue::try_from(settings.exposed_headers.join(", "));
+        if let Some(exposed) = exposed.ok().filter(|names| !names.is_empty()) {
+            answer.insert(EXPOSE_HEADERS, exposed);
+        }
     }
     answer
 }

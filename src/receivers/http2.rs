@@ -14,10 +14,10 @@ const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 /// Header lists of one request: tonic's and grpc-go's order of magnitude.
 const HEADERS: u32 = 64 * 1024;
 
-/// Sets windows and frames; the caller adds what is its own.
+/// Sets windows and frames; the caller adds what is its own. `None`: any number of streams.
 pub(super) fn for_large_requests(
     http: &mut Builder<Tracked>,
-    max_concurrent_streams: u32,
+    max_concurrent_streams: Option<u32>,
 ) -> Http2Builder<'_, Tracked> {
     let mut http2 = http.http2();
     http2

@@ -6,6 +6,7 @@
 //! Invariant: every byte of a request that is held here stands in the [`crate::otlp::IntakeBudget`], from the moment it
 //! has arrived until `submit` has resolved, inflated copies included. Memory is bounded by bytes, not by requests.
 
+mod activity;
 mod body;
 mod connections;
 mod cors;

@@ -2,12 +2,12 @@
 
 use super::fault::Fault;
 
-/// Above this many bytes, inflating and transcoding leave the reactor's thread: about a millisecond of work.
-const INLINE_WORK: usize = 256 * 1024;
+/// Above this many bytes read or written, work leaves the reactor's thread: about a millisecond of inflating.
+const INLINE_WORK: u64 = 1024 * 1024;
 
-/// Runs `work` here, or on the blocking pool when there is much of it.
+/// Runs `work` here, or on the blocking pool when it is about many bytes.
 pub(super) async fn offload<T: Send + 'static>(
-    bytes: usize,
+    bytes: u64,
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     if bytes <= INLINE_WORK {

@@ -12,7 +12,7 @@ use super::fault::Fault;
 use super::grpc_answer::{GrpcBody, accepted, status};
 use super::grpc_frame::{Message, PREFIX, expected_body, single_message};
 use super::http2::for_large_requests;
-use super::inflate::{Coding, inflate};
+use super::inflate::{Coding, inflate, likely_size};
 use super::offload::offload;
 use super::settings::OtlpGrpcSettings;
 use super::stats::{RefusalReason, Transport};
@@ -60,12 +60,14 @@ impl OtlpGrpc {
 
     /// Serves on `listener` until `shutdown`; then finishes the calls in flight and returns within the drain time.
     pub async fn serve(self, listener: TcpListener, shutdown: CancellationToken) {
-        let Self { settings, tls, destination } = self;
+        let Self { mut settings, tls, destination } = self;
+        // What never fits into the budget is too large, not to be retried for ever.
+        settings.max_recv_msg_size = settings.max_recv_msg_size.min(destination.budget.limit());
         let tasks = TaskTracker::new();
         let keepalive = &settings.keepalive;
         let mut http = Builder::new(Tracked(tasks.clone())).http2_only();
-        for_large_requests(&mut http, settings.max_concurrent_streams)
-            .keep_alive_interval(keepalive.time)
+        for_large_requests(&mut http, Some(settings.max_concurrent_streams).filter(|streams| *streams > 0))
+            .keep_alive_interval(Some(keepalive.time).filter(|time| !time.is_zero()))
             .keep_alive_timeout(keepalive.timeout);
         let limits = ConnectionLimits {
             idle: keepalive.max_connection_idle,
@@ -129,7 +131,7 @@ impl TraceService {
             return Err(Fault::malformed("a compressed message without grpc-encoding"));
         };
         let mut inflated = self.destination.budget.reservation();
-        offload(payload.len(), move || {
+        offload(likely_size(coding, &payload), move || {
             let bytes = inflate(coding, &payload, limit, &mut inflated)?;
             Ok((bytes, inflated))
         })

@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::http_answer::{Answer, Encoding, accepted, not_traces, refused};
 use super::http_request::{Form, form_of};
 use super::http2::for_large_requests;
-use super::inflate::inflate;
+use super::inflate::{inflate, likely_size};
 use super::offload::offload;
 use super::settings::OtlpHttpSettings;
 use super::stats::{RefusalReason, Transport};
@@ -27,6 +27,7 @@ use hyper_util::server::conn::auto::Builder;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -61,19 +62,26 @@ impl OtlpHttp {
 
     /// Serves on `listener` until `shutdown`; then finishes the requests in flight and returns within the drain time.
     pub async fn serve(self, listener: TcpListener, shutdown: CancellationToken) {
-        let Self { settings, tls, destination } = self;
+        let Self { mut settings, tls, destination } = self;
+        // What never fits into the budget is too large, not to be retried for ever.
+        settings.max_request_body_size = settings.max_request_body_size.min(destination.budget.limit());
         let tasks = TaskTracker::new();
         let mut http = Builder::new(Tracked(tasks.clone()));
         http.http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(settings.read_header_timeout)
+            .header_read_timeout(unless_zero(settings.read_header_timeout))
             .keep_alive(settings.keep_alives_enabled);
-        for_large_requests(&mut http, MAX_CONCURRENT_STREAMS);
-        let limits = ConnectionLimits { idle: Some(settings.idle_timeout), ..ConnectionLimits::default() };
+        for_large_requests(&mut http, Some(MAX_CONCURRENT_STREAMS));
+        let limits = ConnectionLimits { idle: unless_zero(settings.idle_timeout), ..ConnectionLimits::default() };
         let drain = settings.drain_timeout;
         let handler = Arc::new(TracesPath { settings, destination, tasks: tasks.clone() });
         Server { tls, http, handler, limits, tasks, drain }.run(listener, shutdown).await;
     }
+}
+
+/// Zero is no timeout, as in Go.
+fn unless_zero(timeout: Duration) -> Option<Duration> {
+    Some(timeout).filter(|timeout| !timeout.is_zero())
 }
 
 /// What answers on the port.
@@ -87,16 +95,22 @@ impl Handler for TracesPath {
     type Answer = Full<Bytes>;
 
     async fn handle(self: Arc<Self>, mut request: Request<Incoming>) -> Answer {
-        let Some(settings) = &self.settings.cors else { return self.answer(&mut request).await };
-        if cors::is_preflight(&request) {
-            let mut answer = Response::new(Full::default());
-            *answer.status_mut() = StatusCode::NO_CONTENT;
-            *answer.headers_mut() = cors::preflight_headers(settings, request.headers());
-            return answer;
-        }
-        let headers = cors::answer_headers(settings, request.headers());
-        let mut answer = self.answer(&mut request).await;
-        answer.headers_mut().extend(headers);
+        let mut answer = match &self.settings.cors {
+            None => self.answer(&mut request).await,
+            Some(settings) if cors::is_preflight(&request) => {
+                let mut answer = Response::new(Full::default());
+                *answer.status_mut() = StatusCode::NO_CONTENT;
+                *answer.headers_mut() = cors::preflight_headers(settings, request.headers());
+                answer
+            }
+            Some(settings) => {
+                let headers = cors::answer_headers(settings, request.headers());
+                let mut answer = self.answer(&mut request).await;
+                answer.headers_mut().extend(headers);
+                answer
+            }
+        };
+        answer.headers_mut().extend(self.settings.response_headers.clone());
         answer
     }
 }
@@ -143,12 +157,17 @@ impl TracesPath {
         }
         let mut held = self.destination.budget.reservation();
         let limits = BodyLimits { max_bytes: limit, idle: self.settings.body_idle_timeout };
-        let body = collect(request.body_mut(), limits, &mut held, |_| Ok(declared)).await?;
+        let reading = collect(request.body_mut(), limits, &mut held, |_| Ok(declared));
+        let body = match self.settings.read_timeout {
+            None => reading.await?,
+            Some(longest) => timeout(longest, reading).await.unwrap_or(Err(Fault::Stalled))?,
+        };
         let budget = self.destination.budget.clone();
         if form == (Form { encoding: Encoding::Protobuf, coding: None }) {
             return Ok((body, held));
         }
-        offload(body.len(), move || {
+        let work = form.coding.map_or(body.len() as u64, |coding| likely_size(coding, &body));
+        offload(work, move || {
             let (mut body, mut held) = (body, held);
             if let Some(coding) = form.coding {
                 let mut inflated = budget.reservation();

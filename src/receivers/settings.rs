@@ -2,6 +2,7 @@
 //!
 //! Defaults are the Collector's (otlp receiver, configgrpc and confighttp of v0.161) unless a line says otherwise.
 
+use http::HeaderMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ pub struct GrpcKeepalive {
     pub max_connection_age: Option<Duration>,
     /// How long those calls may take. `None`: as long as they need.
     pub max_connection_age_grace: Option<Duration>,
-    /// A silent connection is pinged after this long. 30 s where grpc-go has 2 h: what a dead sender holds of the
+    /// A silent connection is pinged after this long; zero: never. 30 s where grpc-go has 2 h: what a dead sender holds of the
     /// intake budget is freed within a minute.
     pub time: Duration,
     /// How long the ping may stay unanswered. 10 s where grpc-go has 20 s, for the same reason.
@@ -68,7 +69,7 @@ pub struct OtlpGrpcSettings {
     /// Bytes of one message, inflated. 16 MiB: what `max_recv_msg_size_mib` documents for LLM payloads here; grpc-go
     /// has 4.
     pub max_recv_msg_size: u64,
-    /// HTTP/2 streams of one connection. 256: SDKs use a handful, a gateway some dozen; memory is bounded by bytes.
+    /// HTTP/2 streams of one connection, 0 for any number. 256: SDKs use a handful, a gateway some dozen; memory is bounded by bytes.
     pub max_concurrent_streams: u32,
     /// Ages and pings.
     pub keepalive: GrpcKeepalive,
@@ -127,6 +128,8 @@ pub struct CorsSettings {
     pub allowed_origins: Vec<String>,
     /// Headers that they may set beside `Accept`, `Content-Type` and `X-Requested-With`; `*` allows any.
     pub allowed_headers: Vec<String>,
+    /// Headers of the answer that a script may read.
+    pub exposed_headers: Vec<String>,
     /// Seconds for which a browser may remember the answer. `None`: not said, browsers take five.
     pub max_age: Option<u64>,
 }
@@ -148,9 +151,14 @@ pub struct OtlpHttpSettings {
     pub include_metadata: bool,
     /// Encodings that are taken.
     pub compression_algorithms: Vec<ContentEncoding>,
-    /// How long the headers of a request may take: 1 min.
+    /// Added to every answer; mark secret values as sensitive, so that they are not printed.
+    pub response_headers: HeaderMap,
+    /// How long a whole request may take to arrive. `None`, as in the Collector: as long as it goes on arriving.
+    pub read_timeout: Option<Duration>,
+    /// How long the headers of a request may take: 1 min. Zero: any time.
     pub read_header_timeout: Duration,
-    /// A connection without a request for this long (up to twice as long) is closed: 1 min.
+    /// A connection without a request for this long (up to twice as long) is closed: 1 min. Zero:
+    /// never.
     pub idle_timeout: Duration,
     /// Taken for compatibility: answers are a few bytes long. 30 s.
     pub write_timeout: Duration,
@@ -173,6 +181,8 @@ impl Default for OtlpHttpSettings {
             traces_url_path: "/v1/traces".to_owned(),
             include_metadata: false,
             compression_algorithms: ContentEncoding::ALL.to_vec(),
+            response_headers: HeaderMap::new(),
+            read_timeout: None,
             read_header_timeout: Duration::from_secs(60),
             idle_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(30),

@@ -4,14 +4,12 @@
 //! by serde_json's 128 levels (about 30 of nested attribute values, as many as prost reads); no error quotes the text.
 //! Ids of a wrong length are passed on: whoever scans the spans rejects those spans alone.
 
+use super::decode::{base64_bytes, hex_bytes};
 use super::error::JsonError;
-use super::number::Number;
+use super::scalar::{write_bytes, write_scalar};
 use super::schema::{Count, Field, Kind, Message, REQUEST};
-use super::value::{Scalar, ScalarSeed, StringSeed};
+use super::value::{ScalarSeed, StringSeed};
 use super::writer::Writer;
-use base64::Engine;
-use base64::alphabet::{STANDARD, URL_SAFE};
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use std::fmt;
@@ -179,7 +177,7 @@ impl FieldSeed<'_> {
                 state.hint = if hex { ": ids are hex in OTLP/JSON, never base64" } else { ": it takes base64" };
                 let writer = &mut state.writer;
                 StringSeed(|text: &[u8]| {
-                    let decoded = if hex { decode_hex(text) } else { decode_base64(text) };
+                    let decoded = if hex { hex_bytes(text) } else { base64_bytes(text) };
                     decoded.inspect(|bytes| write_bytes(writer, field, oneof, bytes)).is_some()
                 })
                 .deserialize(deserializer)
@@ -244,75 +242,4 @@ fn scalar_field<'de, D: Deserializer<'de>>(
         return Err(de::Error::custom("out of range"));
     }
     Ok(())
-}
-
-/// `None`: the field cannot hold it.
-fn write_scalar(writer: &mut Writer, field: &Field, explicit: bool, scalar: Scalar) -> Option<()> {
-    let number = match scalar {
-        Scalar::Null => return Some(()),
-        Scalar::Name(value) => Number::Unsigned(value),
-        Scalar::Number(number) => number,
-        Scalar::Bool(value) => {
-            if !matches!(field.kind, Kind::Bool) {
-                return None;
-            }
-            if explicit || value {
-                writer.varint_field(field.number, value.into());
-            }
-            return Some(());
-        }
-    };
-    let id = field.number;
-    match field.kind {
-        Kind::Double => {
-            let bits = number.as_f64().to_bits();
-            (explicit || bits != 0).then(|| writer.fixed64_field(id, bits));
-        }
-        Kind::Int64 => {
-            let value = number.as_i64()?.cast_unsigned();
-            (explicit || value != 0).then(|| writer.varint_field(id, value));
-        }
-        // Negative enum numbers are sign-extended; protobuf enums are open, so any int32 is one.
-        Kind::Enum(_) => {
-            let value = i32::try_from(number.as_i64()?).ok()?;
-            (explicit || value != 0).then(|| writer.varint_field(id, i64::from(value).cast_unsigned()));
-        }
-        Kind::Uint32 => {
-            let value = number.as_u32()?;
-            (explicit || value != 0).then(|| writer.varint_field(id, value.into()));
-        }
-        Kind::Fixed32 => {
-            let value = number.as_u32()?;
-            (explicit || value != 0).then(|| writer.fixed32_field(id, value));
-        }
-        Kind::Fixed64 => {
-            let value = number.as_u64()?;
-            (explicit || value != 0).then(|| writer.fixed64_field(id, value));
-        }
-        Kind::Bool | Kind::Id | Kind::Text | Kind::Base64 | Kind::Message(_) => return None,
-    }
-    Some(())
-}
-
-fn write_bytes(writer: &mut Writer, field: &Field, explicit: bool, bytes: &[u8]) {
-    if explicit || !bytes.is_empty() {
-        writer.bytes_field(field.number, bytes);
-    }
-}
-
-fn decode_hex(text: &[u8]) -> Option<Vec<u8>> {
-    let (pairs, rest) = text.as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    pairs.iter().map(|[high, low]| u8::try_from(digit(*high)? << 4 | digit(*low)?).ok()).collect()
-}
-
-/// Both alphabets, with or without padding, as protobuf's JSON rules say.
-fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
-    const LENIENT: GeneralPurposeConfig =
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-    let standard = GeneralPurpose::new(&STANDARD, LENIENT);
-    standard.decode(text).or_else(|_| GeneralPurpose::new(&URL_SAFE, LENIENT).decode(text)).ok()
 }

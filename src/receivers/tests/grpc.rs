@@ -18,17 +18,17 @@ use tonic::Code;
 use tonic::codec::CompressionEncoding::{Gzip, Zstd};
 use tonic::transport::{Channel, Endpoint};
 
-struct Running {
-    address: SocketAddr,
-    channel: Channel,
-    recorder: Arc<Recorder>,
-    budget: IntakeBudget,
-    stats: Arc<ReceiverStats>,
+pub(super) struct Running {
+    pub(super) address: SocketAddr,
+    pub(super) channel: Channel,
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) budget: IntakeBudget,
+    pub(super) stats: Arc<ReceiverStats>,
     shutdown: CancellationToken,
     server: JoinHandle<()>,
 }
 
-async fn start(recorder: Arc<Recorder>, budget: u64, settings: OtlpGrpcSettings) -> Running {
+pub(super) async fn start(recorder: Arc<Recorder>, budget: u64, settings: OtlpGrpcSettings) -> Running {
     let listener = bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let destination = destination(&recorder, budget);
@@ -207,4 +207,45 @@ async fn an_old_or_idle_connection_is_replaced_without_a_failed_call() {
         tokio::time::sleep(Duration::from_millis(wait)).await;
         assert!(call(&run.channel, EXPORT, None, vec![0; 10]).await.is_ok());
     }
+}
+
+#[tokio::test]
+async fn a_64_mib_message_is_refused_from_its_prefix() {
+    let run = start(Recorder::accepting(), BUDGET, OtlpGrpcSettings::default()).await;
+    let status = call(&run.channel, EXPORT, None, vec![0; 64 << 20]).await.unwrap_err();
+    assert_eq!((status.code(), status.details()), (Code::ResourceExhausted, &[][..]));
+    assert_eq!(status.message(), "request of 67108864 bytes is over the limit of 16777216");
+    assert_eq!(run.budget.used(), 0);
+    assert!(call(&run.channel, EXPORT, None, vec![0; 10]).await.is_ok(), "the connection goes on");
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_during_a_shutdown_was_taken() {
+    let run = start(Recorder::accepting(), BUDGET, OtlpGrpcSettings::default()).await;
+    let senders = TaskTracker::new();
+    let sending: Vec<_> = (0..8_u32)
+        .map(|sender| {
+            let channel = run.channel.clone();
+            senders.spawn(async move {
+                let mut acknowledged = Vec::new();
+                for n in 0_u32.. {
+                    let message = Bytes::from([sender.to_be_bytes(), n.to_be_bytes()].concat());
+                    match call(&channel, EXPORT, None, message.clone()).await {
+                        Ok(_) => acknowledged.push(message),
+                        Err(_) => break,
+                    }
+                }
+                acknowledged
+            })
+        })
+        .collect();
+    let recorder = run.recorder.clone();
+    eventually("there is load", || recorder.requests.lock().len() > 200).await;
+    run.shutdown.cancel();
+    run.server.await.unwrap();
+    let taken: std::collections::HashSet<_> = recorder.taken().into_iter().collect();
+    for sender in sending {
+        assert!(sender.await.unwrap().iter().all(|message| taken.contains(message)));
+    }
+    assert_eq!(run.budget.used(), 0);
 }

@@ -8,6 +8,7 @@ use crate::receivers::{CorsSettings, OtlpHttpSettings, RefusalReason, Transport}
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
@@ -118,7 +119,9 @@ async fn every_refusal_has_its_status_in_the_requests_encoding() {
 #[tokio::test]
 async fn what_is_not_otlp_traces_is_said_so() {
     let run = start_default(Recorder::accepting()).await;
-    let table: [(&str, &str, &[(&str, &str)], u16, Option<(&str, &str)>); 7] = [
+    type Header = (&'static str, &'static str);
+    type Case = (&'static str, &'static str, &'static [Header], u16, Option<Header>);
+    let table: [Case; 7] = [
         ("POST", "/", &[PROTOBUF], 404, None),
         ("POST", "/v1/logs", &[PROTOBUF], 404, None),
         ("GET", "/v1/traces", &[], 405, Some(("allow", "POST"))),
@@ -177,7 +180,7 @@ async fn bad_bodies_have_exact_answers_that_quote_nothing() {
         exact.resize(100_000, b' ');
         let answer = run.post(&[JSON, ("content-encoding", coding)], &compressed(coding, &exact)).await;
         assert_eq!(answer.status.as_u16(), 200, "{coding}");
-        let bomb = compressed(coding, &vec![0; 64 << 20]);
+        let bomb = compressed(coding, &vec![0; 4 << 20]);
         assert_eq!(run.post(&[PROTOBUF, ("content-encoding", coding)], &bomb).await.status.as_u16(), 413, "{coding}");
     }
     assert_eq!((run.recorder.taken().len(), run.budget.used()), (3, 0));
@@ -234,6 +237,7 @@ async fn browsers_are_answered_as_the_cors_settings_say() {
     let cors = CorsSettings {
         allowed_origins: vec!["https://*.example".to_owned()],
         allowed_headers: vec!["X-Tenant".to_owned()],
+        exposed_headers: vec!["Retry-After".to_owned(), "X-Served-By".to_owned()],
         max_age: Some(7200),
     };
     let run = start(Recorder::accepting(), BUDGET, OtlpHttpSettings { cors: Some(cors), ..Default::default() }).await;
@@ -266,6 +270,18 @@ async fn browsers_are_answered_as_the_cors_settings_say() {
     assert_eq!((answer.status.as_u16(), answer.header("vary")), (200, Some("Origin")));
     assert_eq!(answer.header("access-control-allow-origin"), Some("https://a.example"));
     assert_eq!(answer.header("access-control-allow-credentials"), Some("true"));
+    assert_eq!(answer.header("access-control-expose-headers"), Some("Retry-After, X-Served-By"));
     let answer = run.post(&[JSON, ("origin", "https://a.evil")], b"{}").await;
     assert_eq!((answer.status.as_u16(), answer.header("access-control-allow-origin")), (200, None));
+}
+
+#[tokio::test]
+async fn configured_headers_stand_in_every_answer() {
+    let response_headers =
+        HeaderMap::from_iter([(HeaderName::from_static("x-served-by"), HeaderValue::from_static("t"))]);
+    let run = start(Recorder::accepting(), BUDGET, OtlpHttpSettings { response_headers, ..Default::default() }).await;
+    for (path, status) in [("/v1/traces", 200), ("/nowhere", 404)] {
+        let answer = run.send(run.request("POST", path, &[JSON], b"{}")).await;
+        assert_eq!((answer.status.as_u16(), answer.header("x-served-by")), (status, Some("t")));
+    }
 }

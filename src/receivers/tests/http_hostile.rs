@@ -79,6 +79,25 @@ async fn many_stalled_bodies_are_given_up_and_their_bytes_freed() {
 }
 
 #[tokio::test]
+async fn a_body_that_drips_is_ended_by_the_read_timeout() {
+    let settings = OtlpHttpSettings { read_timeout: Some(Duration::from_millis(200)), ..OtlpHttpSettings::default() };
+    let run = start(Recorder::accepting(), BUDGET, settings).await;
+    let mut stream = connect(&run, &format!("{HEAD}content-length: 1000000\r\n\r\n")).await;
+    let mut drops = 0;
+    while stream.write_all(b"x").await.is_ok() && drops < 500 {
+        drops += 1;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let mut answer = [0; 12];
+        if stream.try_read(&mut answer).is_ok() {
+            assert_eq!(&answer, b"HTTP/1.1 503");
+            break;
+        }
+    }
+    assert!((5..500).contains(&drops), "{drops} drops");
+    assert_eq!(run.budget.used(), 0);
+}
+
+#[tokio::test]
 async fn a_sender_that_leaves_frees_what_it_held() {
     let run = start(Recorder::accepting(), BUDGET, OtlpHttpSettings::default()).await;
     let stream = connect(&run, &format!("{HEAD}content-length: 1000000\r\n\r\n{}", "x".repeat(50_000))).await;
@@ -114,10 +133,15 @@ async fn an_announced_size_over_the_limit_is_refused_before_it_is_sent() {
 
 #[tokio::test]
 async fn a_sender_that_writes_on_after_the_refusal_still_reads_it() {
-    let settings = OtlpHttpSettings { max_request_body_size: 4_000_000, ..OtlpHttpSettings::default() };
-    let run = start(Recorder::accepting(), 100_000, settings).await;
-    let answer = run.post(&[("content-type", "application/x-protobuf")], &vec![0; 4_000_000]).await;
-    assert_eq!(answer.status.as_u16(), 429);
+    let run = start(Recorder::accepting(), 5_000_000, OtlpHttpSettings::default()).await;
+    let mut held = run.budget.reservation();
+    assert!(held.grow(4_900_000));
+    let body = vec![0; 4_000_000];
+    assert_eq!(run.post(&[("content-type", "application/x-protobuf")], &body).await.status.as_u16(), 429);
+    drop(held);
+    assert_eq!(run.post(&[("content-type", "application/x-protobuf")], &body).await.status.as_u16(), 200);
+    let never_fits = vec![0; 5_000_001];
+    assert_eq!(run.post(&[("content-type", "application/x-protobuf")], &never_fits).await.status.as_u16(), 413);
     assert_eq!(run.budget.used(), 0);
 }
 

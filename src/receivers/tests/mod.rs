@@ -3,6 +3,7 @@
 
 mod grpc;
 mod grpc_client;
+mod grpc_hostile;
 mod http;
 mod http_client;
 mod http_hostile;
