@@ -67,7 +67,7 @@ impl Backoff {
     #[must_use]
     pub fn new(settings: &RetrySettings, seed: u64, clock: SharedClock) -> Self {
         let started = clock.monotonic();
-        let interval = settings.initial_interval.as_secs_f64();
+        let interval = first_interval(settings);
         Self { settings: settings.clone(), clock, random: SplitMix(seed), interval, started }
     }
 
@@ -87,7 +87,7 @@ impl Backoff {
 
     /// Starts anew after a success: the first interval, and a full `max_elapsed_time`.
     pub fn reset(&mut self) {
-        self.interval = self.settings.initial_interval.as_secs_f64();
+        self.interval = first_interval(&self.settings);
         self.started = self.clock.monotonic();
     }
 
@@ -100,6 +100,11 @@ impl Backoff {
         let factor = 1.0 - spread + 2.0 * spread * self.random.unit();
         Duration::try_from_secs_f64(self.interval * factor).unwrap_or(self.settings.max_interval)
     }
+}
+
+/// `max_interval` holds for the first delay, too.
+fn first_interval(settings: &RetrySettings) -> f64 {
+    settings.initial_interval.min(settings.max_interval).as_secs_f64()
 }
 
 /// The splitmix64 generator: eight lines, well spread from any seed.
@@ -203,13 +208,13 @@ mod tests {
                 initial_interval: Duration::from_millis(initial_ms),
                 randomization_factor: factor,
                 multiplier,
-                max_interval: Duration::from_millis(max_ms.max(initial_ms)),
+                max_interval: Duration::from_millis(max_ms),
                 max_elapsed_time: None,
             };
             let asked = asked.map(Duration::from_millis);
             let mut backoff = Backoff::new(&settings, seed, at_zero());
             let mut again = Backoff::new(&settings, seed, at_zero());
-            let mut base = settings.initial_interval.as_secs_f64();
+            let mut base = settings.initial_interval.min(settings.max_interval).as_secs_f64();
             for _ in 0..20 {
                 let delay = backoff.next(asked).unwrap();
                 prop_assert_eq!(Some(delay), again.next(asked), "the same seed draws the same");
