@@ -1,6 +1,6 @@
 //! An encoded request as OTLP JSON.
 
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use crate::otlp::json;
 
 /// The request is not an `ExportTraceServiceRequest`; no text of it is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -9,6 +9,5 @@ pub(crate) struct NotJson;
 
 /// One `ExportTraceServiceRequest` as one line of OTLP JSON, without the line's end.
 pub(crate) fn to_json(request: &[u8]) -> Result<String, NotJson> {
-    let request = <ExportTraceServiceRequest as prost::Message>::decode(request).map_err(|_| NotJson)?;
-    serde_json::to_string(&request).map_err(|_| NotJson)
+    json::to_json(request).map_err(|_| NotJson)
 }

@@ -37,7 +37,7 @@ pub(crate) fn open_at_start(settings: &FileSettings, backups: &Backups, now: Nan
     }
     lock(&file)?;
     let len = metadata.len();
-    if !settings.append {
+    if !settings.append && settings.rotation.is_none() {
         file.set_len(0).map_err(|e| failed("empty", e))?;
         return Ok(Opened { end: WholeAppend::new(file, 0, false), regular: true });
     }
@@ -52,6 +52,12 @@ pub(crate) fn open_at_start(settings: &FileSettings, backups: &Backups, now: Nan
         file.set_len(whole).map_err(|e| failed("cut", e))?;
     }
     Ok(Opened { end: WholeAppend::new(file, whole, false), regular: true })
+}
+
+/// Makes the names in the file's directory survive the loss of power.
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(parent)?.sync_all()
 }
 
 /// Renames the file to a backup and begins a new one; on failure everything is as it was.

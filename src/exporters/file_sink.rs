@@ -18,6 +18,8 @@ pub(crate) struct FileSink {
     opened: Opened,
     backups: Backups,
     rotation: Option<RotationSettings>,
+    /// A name in the directory is newer than its last sync.
+    renamed: bool,
 }
 
 impl FileSink {
@@ -25,7 +27,7 @@ impl FileSink {
         let rotation = settings.rotation.clone();
         let backups = Backups::of(&settings.path, rotation.as_ref().is_some_and(|rotation| rotation.localtime));
         let opened = file_open::open_at_start(settings, &backups, now)?;
-        let sink = Self { path: settings.path.clone(), opened, backups, rotation };
+        let sink = Self { path: settings.path.clone(), opened, backups, rotation, renamed: true };
         sink.prune(now);
         Ok(sink)
     }
@@ -39,11 +41,16 @@ impl FileSink {
     }
 
     /// Makes what was written survive the loss of power.
-    pub(crate) fn sync(&self) -> io::Result<()> {
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
         if !self.opened.regular {
             return Ok(());
         }
-        self.opened.end.target().sync_data()
+        self.opened.end.target().sync_data()?;
+        if self.renamed {
+            file_open::sync_directory(&self.path)?;
+            self.renamed = false;
+        }
+        Ok(())
     }
 
     /// A record that is larger than the limit gets a file of its own.
@@ -60,6 +67,7 @@ impl FileSink {
         self.sync()?;
         let fresh = file_open::set_aside(&self.path, &self.backups, now)?;
         self.opened.end = WholeAppend::new(fresh, 0, false);
+        self.renamed = true;
         self.prune(now);
         Ok(())
     }

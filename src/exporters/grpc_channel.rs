@@ -21,8 +21,10 @@ use tower::{Service, service_fn};
 
 /// grpc-go's `MinConnectTimeout`: a try to connect gets this long when calls have no limit, and never longer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// Requests are large and go one way: large frames halve the cost a span (rust.md 5.2); the far side has the last word.
-const WINDOW: u32 = 1 << 20;
+/// What grpc-go makes of a smaller `keepalive.time`: servers hang up on those who ask more often.
+const LEAST_PING_INTERVAL: Duration = Duration::from_secs(10);
+/// grpc-go's `keepalive.timeout` where it is zero.
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// All that a channel is made of; channels made of it do not share a connection.
 #[derive(Debug, Clone)]
@@ -102,14 +104,13 @@ fn endpoint(
         .origin(origin)
         .connect_timeout(connect_timeout)
         .tcp_nodelay(true)
-        .initial_stream_window_size(WINDOW)
-        .initial_connection_window_size(WINDOW)
         .user_agent(user_agent())
         .map_err(|_| Problem::new("endpoint", "cannot be used"))?;
     if let Some(keepalive) = &settings.keepalive {
+        let timeout = if keepalive.timeout.is_zero() { PING_TIMEOUT } else { keepalive.timeout };
         endpoint = endpoint
-            .http2_keep_alive_interval(keepalive.time)
-            .keep_alive_timeout(keepalive.timeout)
+            .http2_keep_alive_interval(keepalive.time.max(LEAST_PING_INTERVAL))
+            .keep_alive_timeout(timeout)
             .keep_alive_while_idle(keepalive.permit_without_stream);
     }
     Ok(endpoint)

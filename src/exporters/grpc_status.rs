@@ -151,6 +151,15 @@ mod tests {
         check(&RpcStatus { details: vec![empty] }.encode_to_vec(), Some(Duration::ZERO));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_details_are_read_without_a_panic(details: Vec<u8>, value: Vec<u8>) {
+            let _ = retry_info(&details);
+            let any = Any { type_url: RETRY_INFO.to_owned(), value };
+            let _ = retry_info(&RpcStatus { details: vec![any] }.encode_to_vec());
+        }
+    }
+
     #[test]
     fn a_failed_connection_is_worth_another_try_whatever_the_code() {
         let mut status = Status::internal("canary");

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use http::uri::PathAndQuery;
 use parking_lot::RwLock;
 use std::error::Error;
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tonic::client::Grpc;
@@ -32,7 +33,6 @@ const TIMEOUTS_BEFORE_NEW_CONNECTION: u32 = 3;
 const CONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// OTLP/gRPC to one endpoint.
-#[derive(Debug)]
 pub(crate) struct OtlpGrpc {
     dialer: GrpcDialer,
     channel: RwLock<Guarded>,
@@ -125,6 +125,13 @@ impl Transport for OtlpGrpc {
     }
 }
 
+/// Not the metadata: it holds credentials.
+impl fmt::Debug for OtlpGrpc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OtlpGrpc").field("compression", &self.compression).finish_non_exhaustive()
+    }
+}
+
 /// Whether our own client failed for this reason.
 fn has<E: Error + 'static>(status: &Status) -> bool {
     status.source().is_some_and(|source| connection::links(source).any(|link| link.is::<E>()))
@@ -141,12 +148,15 @@ fn metadata(headers: &Headers) -> Result<MetadataMap, Problem> {
         }
         if lower.ends_with("-bin") {
             let key: BinaryMetadataKey = lower.parse().map_err(|_| bad_name())?;
-            map.append_bin(key, BinaryMetadataValue::from_bytes(value.reveal().as_bytes()));
+            let mut value = BinaryMetadataValue::from_bytes(value.reveal().as_bytes());
+            value.set_sensitive(true);
+            map.append_bin(key, value);
         } else {
             let key: AsciiMetadataKey = lower.parse().map_err(|_| bad_name())?;
-            let value = AsciiMetadataValue::try_from(value.reveal()).map_err(|_| {
+            let mut value = AsciiMetadataValue::try_from(value.reveal()).map_err(|_| {
                 Problem::new("headers", format!("the value of `{name}` has a character that gRPC cannot send"))
             })?;
+            value.set_sensitive(true);
             map.append(key, value);
         }
     }

@@ -16,11 +16,15 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
+use std::fmt;
 use std::time::Duration;
 use tokio_util::task::TaskTracker;
 
 /// What is read of an answer, as in the Collector; a partial success is far below it.
 const LONGEST_ANSWER: usize = 64 << 10;
+/// Time for the rest of an answer whose status is known; a server that stalls in its body has taken the spans all the
+/// same, and would get them again and again.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// From this size on a payload is converted and compressed off the I/O threads: it takes a tenth of a millisecond and
 /// more.
 const OFF_THREAD: usize = 32 << 10;
@@ -29,7 +33,6 @@ const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf")
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// OTLP/HTTP to one URL.
-#[derive(Debug)]
 pub(crate) struct OtlpHttp {
     client: HttpClient,
     url: Uri,
@@ -109,6 +112,13 @@ impl Transport for OtlpHttp {
     }
 }
 
+/// Neither the headers nor the URL, which may carry a key in its query.
+impl fmt::Debug for OtlpHttp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OtlpHttp").field("encoding", &self.encoding).finish_non_exhaustive()
+    }
+}
+
 fn prepare(
     request: Bytes,
     encoding: HttpEncoding,
@@ -126,9 +136,12 @@ fn prepare(
     }
 }
 
-/// Up to [`LONGEST_ANSWER`] bytes; nothing of a longer or broken answer: its status counts.
+/// Up to [`LONGEST_ANSWER`] bytes; nothing of a longer, stalled or broken answer: its status counts.
 async fn short(body: Incoming) -> Bytes {
-    Limited::new(body, LONGEST_ANSWER).collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default()
+    match tokio::time::timeout(ANSWER_TIMEOUT, Limited::new(body, LONGEST_ANSWER).collect()).await {
+        Ok(Ok(whole)) => whole.to_bytes(),
+        _ => Bytes::new(),
+    }
 }
 
 fn read_success(headers: &HeaderMap, body: &[u8]) -> Sent {

@@ -68,6 +68,13 @@ mod tests {
         assert_eq!(from_proto(b"\xff\xff\xff"), Sent::All);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn anything_is_read_without_a_panic(body: Vec<u8>) {
+            let _ = (from_proto(&body), from_json(&body));
+        }
+    }
+
     #[test]
     fn reads_json() {
         let check = |body: &str, expected: Sent| assert_eq!(from_json(body.as_bytes()), expected, "{body}");

@@ -16,6 +16,9 @@ const MULTIPLIER: f64 = 1.5;
 /// The Collector's default.
 const MAX_INTERVAL: Duration = Duration::from_secs(30);
 
+/// Settings of zero must not make a busy loop.
+const SHORTEST_DELAY: Duration = Duration::from_millis(10);
+
 /// `retry_on_failure`, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetrySettings {
@@ -64,7 +67,7 @@ impl Backoff {
     #[must_use]
     pub fn new(settings: &RetrySettings, seed: u64, clock: SharedClock) -> Self {
         let started = clock.monotonic();
-        let interval = settings.initial_interval.as_secs_f64();
+        let interval = first_interval(settings);
         Self { settings: settings.clone(), clock, random: SplitMix(seed), interval, started }
     }
 
@@ -74,7 +77,7 @@ impl Backoff {
         if !self.settings.enabled {
             return None;
         }
-        let delay = self.jittered().max(server_asked.unwrap_or_default());
+        let delay = self.jittered().max(server_asked.unwrap_or_default()).max(SHORTEST_DELAY);
         self.interval = (self.interval * self.settings.multiplier).min(self.settings.max_interval.as_secs_f64());
         match self.settings.max_elapsed_time {
             Some(end) if self.elapsed().saturating_add(delay) > end => None,
@@ -84,7 +87,7 @@ impl Backoff {
 
     /// Starts anew after a success: the first interval, and a full `max_elapsed_time`.
     pub fn reset(&mut self) {
-        self.interval = self.settings.initial_interval.as_secs_f64();
+        self.interval = first_interval(&self.settings);
         self.started = self.clock.monotonic();
     }
 
@@ -97,6 +100,11 @@ impl Backoff {
         let factor = 1.0 - spread + 2.0 * spread * self.random.unit();
         Duration::try_from_secs_f64(self.interval * factor).unwrap_or(self.settings.max_interval)
     }
+}
+
+/// `max_interval` holds for the first delay, too.
+fn first_interval(settings: &RetrySettings) -> f64 {
+    settings.initial_interval.min(settings.max_interval).as_secs_f64()
 }
 
 /// The splitmix64 generator: eight lines, well spread from any seed.
@@ -170,6 +178,12 @@ mod tests {
     }
 
     #[test]
+    fn zero_is_not_a_busy_loop() {
+        let settings = RetrySettings { initial_interval: Duration::ZERO, max_interval: Duration::ZERO, ..plain() };
+        assert_eq!(Backoff::new(&settings, 1, at_zero()).next(None), Some(SHORTEST_DELAY));
+    }
+
+    #[test]
     fn off_means_no_second_try() {
         let settings = RetrySettings { enabled: false, ..plain() };
         assert_eq!(Backoff::new(&settings, 1, at_zero()).next(Some(Duration::from_secs(1))), None);
@@ -194,17 +208,17 @@ mod tests {
                 initial_interval: Duration::from_millis(initial_ms),
                 randomization_factor: factor,
                 multiplier,
-                max_interval: Duration::from_millis(max_ms.max(initial_ms)),
+                max_interval: Duration::from_millis(max_ms),
                 max_elapsed_time: None,
             };
             let asked = asked.map(Duration::from_millis);
             let mut backoff = Backoff::new(&settings, seed, at_zero());
             let mut again = Backoff::new(&settings, seed, at_zero());
-            let mut base = settings.initial_interval.as_secs_f64();
+            let mut base = settings.initial_interval.min(settings.max_interval).as_secs_f64();
             for _ in 0..20 {
                 let delay = backoff.next(asked).unwrap();
                 prop_assert_eq!(Some(delay), again.next(asked), "the same seed draws the same");
-                let floor = asked.unwrap_or_default().as_secs_f64();
+                let floor = asked.unwrap_or_default().max(SHORTEST_DELAY).as_secs_f64();
                 prop_assert!(delay.as_secs_f64() >= (base * (1.0 - factor)).max(floor) - 1e-6);
                 prop_assert!(delay.as_secs_f64() <= (base * (1.0 + factor)).max(floor) + 1e-6);
                 base = (base * multiplier).min(settings.max_interval.as_secs_f64());

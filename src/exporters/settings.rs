@@ -19,7 +19,7 @@ pub struct ExporterSettings {
     pub retry: RetrySettings,
     /// `sending_queue`.
     pub queue: QueueSettings,
-    /// Time for one try; zero is no limit.
+    /// Time for one try; zero is no limit. `file` and `debug` do not wait for anybody and have none.
     pub timeout: Duration,
 }
 
@@ -142,7 +142,7 @@ pub type Headers = Vec<(String, Secret)>;
 /// `keepalive` of a gRPC client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeepaliveSettings {
-    /// A ping after so long without traffic.
+    /// A ping after so long without traffic; at least 10 s, as grpc-go has it.
     pub time: Duration,
     /// The connection is given up when no answer comes for so long.
     pub timeout: Duration,
@@ -220,7 +220,7 @@ pub struct OtlpHttpSettings {
     pub compression_level: Option<i32>,
     /// How long an idle connection is kept.
     pub idle_conn_timeout: Duration,
-    /// Idle connections that are kept.
+    /// Idle connections that are kept; 0 keeps none.
     pub max_idle_conns_per_host: usize,
 }
 
@@ -283,7 +283,7 @@ impl Default for RotationSettings {
 pub struct FileSettings {
     /// The file.
     pub path: PathBuf,
-    /// Goes on where the file ends; `false` empties it at the start.
+    /// Goes on where the file ends; `false` empties it at the start, but as in the Collector not beside `rotation`.
     pub append: bool,
     /// JSON unless set.
     pub format: FileFormat,

@@ -82,6 +82,17 @@ async fn a_restart_appends_or_empties() {
 }
 
 #[tokio::test]
+async fn rotation_never_empties() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data.json");
+    let rotation = Some(RotationSettings::new());
+    let file = FileSettings { append: false, rotation, ..FileSettings::new(&path) };
+    open(&file).send(outgoing(1)).await.unwrap();
+    open(&file).send(outgoing(2)).await.unwrap();
+    assert_eq!(requests(&path, &file), [request(1), request(2)]);
+}
+
+#[tokio::test]
 async fn a_torn_last_record_is_cut_off() {
     for format in [FileFormat::Json, FileFormat::Proto] {
         for torn in [1, 5, 50] {
@@ -173,4 +184,17 @@ async fn a_request_that_is_none_is_final_and_not_repeated() {
     assert!(matches!(error, SendError::Permanent { .. }), "{error}");
     assert_discreet(&error);
     assert_eq!(std::fs::read(&path).unwrap(), b"");
+}
+
+#[tokio::test]
+async fn text_that_is_not_utf8_is_written_with_its_marks() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("data.json");
+    let file = FileSettings::new(&path);
+    let mut bytes = request(1).encode_to_vec();
+    let at = bytes.windows(4).position(|window| window == b"chat").unwrap();
+    bytes[at] = 0xff;
+    let out = Outgoing { request: bytes.into(), spans: 1, traces: 1 };
+    assert_eq!(open(&file).send(out).await, Ok(Sent::All));
+    assert_eq!(requests(&path, &file)[0].resource_spans[0].scope_spans[0].spans[0].name, "\u{fffd}hat");
 }

@@ -98,7 +98,8 @@ async fn retry_info_and_partial_success_are_read() {
 #[tokio::test]
 async fn a_server_that_was_killed_and_comes_back_is_found_again() {
     let script = Script::default();
-    let server = GrpcServer::start(&script);
+    // An address of its own: on 127.0.0.1 another test may take the port in between.
+    let server = GrpcServer::start_at("127.77.0.1:0".parse().unwrap(), &script, None);
     let address = server.address;
     let transport = transport(insecure(&address.to_string()));
     assert_eq!(transport.send(outgoing(1)).await, Ok(Sent::All));
@@ -123,7 +124,7 @@ async fn a_server_that_was_killed_and_comes_back_is_found_again() {
 async fn a_call_without_an_answer_ends_in_time() {
     let script = Script::default();
     let server = GrpcServer::start(&script);
-    let transport = with_timeout(insecure(&server.address.to_string()), Duration::from_millis(150));
+    let transport = with_timeout(insecure(&server.address.to_string()), Duration::from_millis(400));
     script.then(Answer::Hang);
     assert_eq!(transport.send(outgoing(1)).await, Err(SendError::retry("gRPC: no answer in time")));
     assert_eq!(transport.send(outgoing(1)).await, Ok(Sent::All));
@@ -149,6 +150,10 @@ async fn a_connection_that_swallows_calls_is_left() {
         for _ in 0..tries {
             assert_eq!(transport.send(outgoing(1)).await, Err(SendError::retry("gRPC: no answer in time")));
         }
+        // The last one may still be on its way into the other thread.
+        while connections.load(Ordering::SeqCst) < expected {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         assert_eq!(connections.load(Ordering::SeqCst), expected);
     }
     drop(stop);
@@ -158,7 +163,7 @@ async fn a_connection_that_swallows_calls_is_left() {
 #[tokio::test]
 async fn wait_for_ready_waits_for_the_server() {
     let script = Script::default();
-    let address = GrpcServer::start(&script).address;
+    let address = GrpcServer::start_at("127.77.0.2:0".parse().unwrap(), &script, None).address;
     let patient = transport(OtlpGrpcSettings { wait_for_ready: true, ..insecure(&address.to_string()) });
     let later = async {
         tokio::time::sleep(Duration::from_millis(250)).await;
@@ -206,5 +211,6 @@ async fn what_cannot_be_sent_is_refused_at_start() {
     check(header("bad name", "canary"), "headers: `bad name`");
     check(header("x", "canary\n"), "headers: the value of `x`");
     check(header("grpc-timeout", "canary"), "belong to gRPC");
+    assert_discreet(&transport(header("x", "canary")));
     check(OtlpGrpcSettings { authority: Some("a b".to_owned()), ..insecure("c:1") }, "authority");
 }

@@ -157,7 +157,8 @@ async fn partial_success_in_both_encodings() {
 #[tokio::test]
 async fn a_server_that_was_killed_and_comes_back_is_found_again() {
     let script = Script::default();
-    let server = HttpServer::start(&script);
+    // An address of its own: on 127.0.0.1 another test may take the port in between.
+    let server = HttpServer::start_at("127.77.0.3:0".parse().unwrap(), &script, None);
     let address = server.address;
     let transport = transport(to(format!("http://{address}")));
     assert_eq!(transport.send(outgoing(1)).await, Ok(Sent::All));
@@ -179,7 +180,7 @@ async fn a_server_that_was_killed_and_comes_back_is_found_again() {
 async fn a_request_without_an_answer_ends_in_time() {
     let script = Script::default();
     let server = HttpServer::start(&script);
-    let transport = with_timeout(to(format!("http://{}", server.address)), Duration::from_millis(150));
+    let transport = with_timeout(to(format!("http://{}", server.address)), Duration::from_millis(400));
     script.then(Reply::Hang);
     assert_eq!(transport.send(outgoing(1)).await, Err(SendError::retry("HTTP: no answer in time")));
     assert_eq!(transport.send(outgoing(1)).await, Ok(Sent::All));
@@ -205,6 +206,31 @@ async fn what_cannot_be_sent_is_refused_at_start() {
     check(OtlpHttpSettings::new(HttpTarget::Traces("x".to_owned())), "traces_endpoint: is not a URL");
     check(header("bad name", "canary"), "headers: `bad name`");
     check(header("x", "canary\n"), "headers: the value of `x`");
+    let keyed = HttpTarget::Traces("http://collector/v1/traces?key=canary".to_owned());
+    assert_discreet(&transport(OtlpHttpSettings { target: keyed, ..header("x", "canary") }));
+}
+
+/// What speaks another protocol is no server, and no reason to give spans up.
+#[tokio::test]
+async fn a_server_that_speaks_nonsense_is_worth_another_try() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, thread) = super::grpc_server::run(async move {
+        let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, CANARY.repeat(100).as_bytes()).await;
+        }
+    });
+    let grpc = super::grpc::transport(super::grpc::insecure(&address.to_string()));
+    for transport in [transport(to(format!("http://{address}"))), grpc] {
+        let outcome = transport.send(outgoing(1)).await;
+        assert!(matches!(outcome, Err(SendError::Retry { .. })), "{outcome:?}");
+        assert_discreet(&outcome);
+    }
+    drop(stop);
+    thread.join().unwrap();
 }
 
 /// tonic panics on a status whose details are not base64; we must not.
