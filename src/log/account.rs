@@ -24,7 +24,7 @@ pub struct Account {
     pub intake: AtomicU64,
     /// Blocks in the cache.
     pub cache: AtomicU64,
-    /// Payload of undecided pieces in those blocks.
+    /// Payload of undecided pieces in those blocks, with what a block costs beside its payload.
     pub undecided: AtomicU64,
     /// Skeletons of its traces (kept by the sampler).
     pub skeletons: AtomicU64,
@@ -36,6 +36,9 @@ pub struct Account {
     pub refused: AtomicU64,
     /// The log is nearly full and more than this service's share of it is this service's.
     pub(crate) over_share: AtomicBool,
+    /// Undecided payload had to leave the cache at the cap, and none of its pieces was decided since: blocks so large
+    /// that the sum stays under the cap.
+    pub(crate) pressed: AtomicBool,
 }
 
 impl Account {
@@ -52,28 +55,21 @@ impl Account {
             spilled: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             over_share: AtomicBool::new(false),
+            pressed: AtomicBool::new(false),
         }
     }
 
     /// Bytes that count against the cap.
     #[must_use]
     pub fn held(&self) -> u64 {
-        let parts = [
-            &self.intake,
-            &self.undecided,
-            &self.skeletons,
-            &self.decisions,
-        ];
-        parts
-            .iter()
-            .map(|part| part.load(Ordering::Relaxed))
-            .fold(0, u64::saturating_add)
+        let parts = [&self.intake, &self.undecided, &self.skeletons, &self.decisions];
+        parts.iter().map(|part| part.load(Ordering::Relaxed)).fold(0, u64::saturating_add)
     }
 
     /// Whether nothing more should be taken for it (one sixteenth under the cap).
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.held() >= self.cap - self.cap / HEADROOM_PART
+        self.pressed.load(Ordering::Relaxed) || self.held() >= self.cap - self.cap / HEADROOM_PART
     }
 }
 

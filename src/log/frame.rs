@@ -47,47 +47,13 @@ impl FrameMeta {
         let [s0, s1, s2, s3] = self.source.0.to_le_bytes();
         let [p0, p1, p2, p3] = self.pieces.to_le_bytes();
         let [n0, n1, n2, n3] = self.spans.to_le_bytes();
-        [
-            s0,
-            s1,
-            s2,
-            s3,
-            self.signal as u8,
-            self.version,
-            0,
-            0,
-            p0,
-            p1,
-            p2,
-            p3,
-            n0,
-            n1,
-            n2,
-            n3,
-        ]
+        [s0, s1, s2, s3, self.signal as u8, self.version, 0, 0, p0, p1, p2, p3, n0, n1, n2, n3]
     }
 
     /// `None` for a signal that this build does not know.
     #[must_use]
     pub fn unpack(meta: &[u8; 16]) -> Option<Self> {
-        let [
-            s0,
-            s1,
-            s2,
-            s3,
-            signal,
-            version,
-            _,
-            _,
-            p0,
-            p1,
-            p2,
-            p3,
-            n0,
-            n1,
-            n2,
-            n3,
-        ] = *meta;
+        let [s0, s1, s2, s3, signal, version, _, _, p0, p1, p2, p3, n0, n1, n2, n3] = *meta;
         let signal = match signal {
             1 => Signal::Traces,
             2 => Signal::Logs,
@@ -168,28 +134,19 @@ impl FrameHeader {
 
     /// `None` unless this is the whole header of the frame at `position`.
     pub(crate) fn decode(bytes: &[u8; FRAME_HEADER], position: u64) -> Option<Self> {
-        let word = |at: usize| {
-            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-        };
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         if word(0) != MAGIC || long(16) != position || word(4) != crc32c(&bytes[8..]) {
             return None;
         }
         let mut meta = [0; 16];
         meta.copy_from_slice(&bytes[32..]);
-        Some(Self {
-            body_len: word(8),
-            body_crc: word(12),
-            position,
-            stamp: long(24),
-            meta,
-        })
+        Some(Self { body_len: word(8), body_crc: word(12), position, stamp: long(24), meta })
     }
 
     /// Where the frame after this one begins.
     pub(crate) fn next(&self) -> u64 {
-        self.position
-            .saturating_add(frame_len(u64::from(self.body_len)))
+        self.position.saturating_add(frame_len(u64::from(self.body_len)))
     }
 }
 
@@ -204,13 +161,7 @@ mod tests {
 
     #[test]
     fn header_survives_the_round_trip_and_no_changed_bit() {
-        let header = FrameHeader {
-            body_len: 77,
-            body_crc: 5,
-            position: 4096,
-            stamp: 9,
-            meta: [7; 16],
-        };
+        let header = FrameHeader { body_len: 77, body_crc: 5, position: 4096, stamp: 9, meta: [7; 16] };
         let bytes = header.encode();
         assert_eq!(FrameHeader::decode(&bytes, 4096), Some(header));
         assert_eq!(FrameHeader::decode(&bytes, 4104), None);
@@ -225,13 +176,7 @@ mod tests {
     #[test]
     fn meta_survives_the_round_trip() {
         for signal in [Signal::Traces, Signal::Logs] {
-            let meta = FrameMeta {
-                source: SourceId::of("otlp"),
-                signal,
-                version: 1,
-                pieces: 3,
-                spans: 70_000,
-            };
+            let meta = FrameMeta { source: SourceId::of("otlp"), signal, version: 1, pieces: 3, spans: 70_000 };
             assert_eq!(FrameMeta::unpack(&meta.pack()), Some(meta));
         }
         assert_eq!(FrameMeta::unpack(&[0; 16]), None);

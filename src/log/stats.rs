@@ -40,15 +40,8 @@ pub struct LogStats {
     pub syncs: u64,
 }
 
-const REASONS: [&str; 7] = [
-    "service memory",
-    "log share",
-    "log full",
-    "disk full",
-    "too large",
-    "stopping",
-    "store error",
-];
+const REASONS: [&str; 7] =
+    ["service memory", "log share", "log full", "disk full", "too large", "stopping", "store error"];
 
 /// Counters since open.
 #[derive(Debug, Default)]
@@ -75,10 +68,6 @@ impl Counters {
     }
 
     pub(crate) fn refused(&self) -> Vec<(&'static str, u64)> {
-        REASONS
-            .iter()
-            .zip(&self.refused)
-            .map(|(reason, n)| (*reason, n.load(Ordering::Relaxed)))
-            .collect()
+        REASONS.iter().zip(&self.refused).map(|(reason, n)| (*reason, n.load(Ordering::Relaxed))).collect()
     }
 }

@@ -46,10 +46,7 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
     ///
     /// # Errors
     /// The store's; also when there is no room for a segment that lies beyond `at.beyond`.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "each is another part's; called once"
-    )]
+    #[allow(clippy::too_many_arguments, reason = "each is another part's; called once")]
     pub fn open(
         directory: &Directory,
         settings: &LogSettings,
@@ -61,9 +58,7 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
         at: OpenAt,
     ) -> Result<Arc<Self>, LogError> {
         let stream = directory.spans()?;
-        stream
-            .open_beyond(at.beyond)
-            .map_err(|error| LogError::Settings(format!("opening the span log: {error}")))?;
+        stream.open_beyond(at.beyond).map_err(|error| LogError::Settings(format!("opening the span log: {error}")))?;
         let last = stream.last_stamp().max(at.stamp);
         let core = Arc::new(Core {
             time: LogTime::starting(clock, (last > 0).then_some(last)),
@@ -82,10 +77,7 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
             .name("log-writer".to_owned())
             .spawn(move || writer::run(shared, retention))
             .map_err(LogError::io("starting the log's writer"))?;
-        Ok(Arc::new(Self {
-            core,
-            thread: Mutex::new(Some(thread)),
-        }))
+        Ok(Arc::new(Self { core, thread: Mutex::new(Some(thread)) }))
     }
 
     /// Log time now, nanoseconds.
@@ -108,18 +100,9 @@ impl<A: Send + Sync + 'static> Log<A> for SpanLog<A> {
         if let Some(bytes) = self.core.cache.get(place) {
             return Ok(bytes);
         }
-        let damaged = || ReadError::Damaged {
-            position: place.position,
-            next: place.position,
-        };
-        let offset = place
-            .offset
-            .checked_sub(PIECE_HEADER as u32)
-            .ok_or_else(damaged)?;
-        let length = place
-            .length
-            .checked_add(PIECE_HEADER as u32)
-            .ok_or_else(damaged)?;
+        let damaged = || ReadError::Damaged { position: place.position, next: place.position };
+        let offset = place.offset.checked_sub(PIECE_HEADER as u32).ok_or_else(damaged)?;
+        let length = place.length.checked_add(PIECE_HEADER as u32).ok_or_else(damaged)?;
         let piece = self.core.stream.read_at(place.position, offset, length)?;
         checked_body(&piece).ok_or_else(damaged)
     }

@@ -31,22 +31,14 @@ pub(super) struct Retention {
 impl Retention {
     pub(super) fn new(age: Option<Duration>) -> Self {
         let age = age.map(|age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
-        Self {
-            age,
-            segments: BTreeMap::new(),
-            totals: HashMap::new(),
-            marked: false,
-        }
+        Self { age, segments: BTreeMap::new(), totals: HashMap::new(), marked: false }
     }
 
     /// Lets old segments go until `total` bytes can be appended.
     pub(super) fn make_room<A>(&mut self, core: &Core<A>, total: u64) -> Result<(), AppendError> {
         while !core.stream.has_room(total) {
             if !self.release_oldest(core) {
-                return Err(AppendError::Full {
-                    reason: "log full",
-                    retry_after: RETRY_AFTER_DISK,
-                });
+                return Err(AppendError::Full { reason: "log full", retry_after: RETRY_AFTER_DISK });
             }
         }
         Ok(())
@@ -57,8 +49,7 @@ impl Retention {
         let Some(oldest) = core.stream.segments().first().copied() else {
             return false;
         };
-        let released =
-            oldest.end <= core.holds.least() && core.stream.release_before(oldest.end) > 0;
+        let released = oldest.end <= core.holds.least() && core.stream.release_before(oldest.end) > 0;
         self.forget_below(core.stream.start());
         released
     }
@@ -67,12 +58,7 @@ impl Retention {
     pub(super) fn tidy<A>(&mut self, core: &Core<A>) {
         if let Some(age) = self.age {
             let oldest_allowed = core.time.now().saturating_sub(age);
-            while core
-                .stream
-                .oldest_sealed()
-                .is_some_and(|s| s.stamp < oldest_allowed)
-                && self.release_oldest(core)
-            {}
+            while core.stream.oldest_sealed().is_some_and(|s| s.stamp < oldest_allowed) && self.release_oldest(core) {}
         }
         self.mark(core);
     }
@@ -99,8 +85,7 @@ impl Retention {
 
     fn mark<A>(&mut self, core: &Core<A>) {
         let capacity = core.stream.max_bytes();
-        let pressed =
-            core.stream.bytes_from(core.holds.least()) > capacity / SHARED_PART.1 * SHARED_PART.0;
+        let pressed = core.stream.bytes_from(core.holds.least()) > capacity / SHARED_PART.1 * SHARED_PART.0;
         if !pressed && !self.marked {
             return;
         }
@@ -113,8 +98,6 @@ impl Retention {
     }
 
     fn is_over(&self, account: &Arc<Account>, share: u64) -> bool {
-        self.totals
-            .get(&account.id)
-            .is_some_and(|total| *total > share)
+        self.totals.get(&account.id).is_some_and(|total| *total > share)
     }
 }

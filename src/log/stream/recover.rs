@@ -48,19 +48,11 @@ struct Found {
 
 /// Reads the directory. Free files of another size than `segment_size` are removed.
 pub(super) fn recover(storage: &dyn Storage, segment_size: u64) -> Result<Recovered, LogError> {
-    let names = storage
-        .list()
-        .map_err(LogError::io("listing the log's segments"))?;
-    let mut recovered = Recovered {
-        segments: VecDeque::new(),
-        free: open_free(storage, &names, segment_size)?,
-    };
+    let names = storage.list().map_err(LogError::io("listing the log's segments"))?;
+    let mut recovered = Recovered { segments: VecDeque::new(), free: open_free(storage, &names, segment_size)? };
     let mut bases: Vec<u64> = names.iter().filter_map(|name| base_of(name)).collect();
     bases.sort_unstable();
-    let mut found = bases
-        .into_iter()
-        .map(|base| open_segment(storage, base))
-        .collect::<Result<VecDeque<_>, _>>()?;
+    let mut found = bases.into_iter().map(|base| open_segment(storage, base)).collect::<Result<VecDeque<_>, _>>()?;
     drop_unused_tail(storage, &mut found)?;
     let headers: Vec<_> = found.iter().map(|f| f.header).collect();
     for (index, one) in found.into_iter().enumerate() {
@@ -70,55 +62,30 @@ pub(super) fn recover(storage: &dyn Storage, segment_size: u64) -> Result<Recove
     Ok(recovered)
 }
 
-fn open_free(
-    storage: &dyn Storage,
-    names: &[String],
-    segment_size: u64,
-) -> Result<Vec<FreeFile>, LogError> {
+fn open_free(storage: &dyn Storage, names: &[String], segment_size: u64) -> Result<Vec<FreeFile>, LogError> {
     let mut free = Vec::new();
     for name in names.iter().filter(|name| free_number(name).is_some()) {
-        let file = storage
-            .open(name)
-            .map_err(LogError::io("opening a free segment"))?;
+        let file = storage.open(name).map_err(LogError::io("opening a free segment"))?;
         if file.size().is_ok_and(|size| size == segment_size) {
-            free.push(FreeFile {
-                name: name.clone(),
-                file,
-            });
+            free.push(FreeFile { name: name.clone(), file });
         } else {
-            storage
-                .remove(name)
-                .map_err(LogError::io("removing a free segment of another size"))?;
+            storage.remove(name).map_err(LogError::io("removing a free segment of another size"))?;
         }
     }
     Ok(free)
 }
 
 fn open_segment(storage: &dyn Storage, base: u64) -> Result<Found, LogError> {
-    let file = storage
-        .open(&segment_name(base))
-        .map_err(LogError::io("opening a segment"))?;
+    let file = storage.open(&segment_name(base)).map_err(LogError::io("opening a segment"))?;
     let size = file.size().map_err(LogError::io("opening a segment"))?;
     let header = SegmentHeader::read(&*file, base)?;
-    Ok(Found {
-        base,
-        file,
-        size,
-        header,
-    })
+    Ok(Found { base, file, size, header })
 }
 
 impl Found {
     fn segment(&self) -> Segment {
-        let previous = self
-            .header
-            .map_or((self.base, 0), |h| (h.previous_end, h.previous_stamp));
-        Segment::new(
-            self.base,
-            self.size.max(SEGMENT_HEADER),
-            Arc::clone(&self.file),
-            previous,
-        )
+        let previous = self.header.map_or((self.base, 0), |h| (h.previous_end, h.previous_stamp));
+        Segment::new(self.base, self.size.max(SEGMENT_HEADER), Arc::clone(&self.file), previous)
     }
 }
 
@@ -128,9 +95,7 @@ fn drop_unused_tail(storage: &dyn Storage, found: &mut VecDeque<Found>) -> Resul
         if last.header.is_some() || scan::end_of(&last.segment()).0 > last.base + SEGMENT_HEADER {
             return Ok(());
         }
-        storage
-            .remove(&segment_name(last.base))
-            .map_err(LogError::io("removing an unused segment"))?;
+        storage.remove(&segment_name(last.base)).map_err(LogError::io("removing an unused segment"))?;
         found.pop_back();
     }
     Ok(())
@@ -139,9 +104,7 @@ fn drop_unused_tail(storage: &dyn Storage, found: &mut VecDeque<Found>) -> Resul
 /// The segment with its end: from the header of the next one where that makes sense, else by a scan.
 fn with_end(found: &Found, next: Option<SegmentHeader>) -> Segment {
     let segment = found.segment();
-    let known = next.filter(|next| {
-        (segment.first()..=segment.limit().min(next.base)).contains(&next.previous_end)
-    });
+    let known = next.filter(|next| (segment.first()..=segment.limit().min(next.base)).contains(&next.previous_end));
     let (end, stamp) = match known {
         Some(next) => (next.previous_end, next.previous_stamp),
         None => scan::end_of(&segment),

@@ -27,11 +27,7 @@ pub(super) fn first_segment(
         Some(file) => file,
         None => create(storage, 0, settings.segment_size).map_err(LogError::io(what))?,
     };
-    let header = SegmentHeader {
-        base: 0,
-        previous_end: 0,
-        previous_stamp: 0,
-    };
+    let header = SegmentHeader { base: 0, previous_end: 0, previous_stamp: 0 };
     name_segment(storage, settings, &file, header).map_err(LogError::io(what))?;
     Ok(Segment::new(0, settings.segment_size, file.file, (0, 0)))
 }
@@ -70,50 +66,29 @@ impl Shared {
     pub(super) fn make_room(&self, tail: &mut Tail, total: u64) -> Result<(), AppendError> {
         let limit = self.settings.segment_size.saturating_sub(SEGMENT_HEADER);
         if total > limit {
-            return Err(AppendError::TooLarge {
-                bytes: total,
-                limit,
-            });
+            return Err(AppendError::TooLarge { bytes: total, limit });
         }
         if !tail.broken && tail.active.limit() - tail.active.end() >= total {
             return Ok(());
         }
         // An empty segment is replaced where it is; otherwise the next one begins where this one ends.
-        let base = if tail.active.is_empty() {
-            tail.active.base
-        } else {
-            tail.active.end()
-        };
+        let base = if tail.active.is_empty() { tail.active.base } else { tail.active.end() };
         self.roll(tail, base)
     }
 
     /// Seals the active segment and opens one at `base`.
     pub(super) fn roll(&self, tail: &mut Tail, base: u64) -> Result<(), AppendError> {
         let old = Arc::clone(&tail.active);
-        let previous = if old.is_empty() {
-            old.previous
-        } else {
-            (old.end(), old.stamp())
-        };
-        let header = SegmentHeader {
-            base,
-            previous_end: previous.0,
-            previous_stamp: previous.1,
-        };
+        let previous = if old.is_empty() { old.previous } else { (old.end(), old.stamp()) };
+        let header = SegmentHeader { base, previous_end: previous.0, previous_stamp: previous.1 };
         let free = self.take_free(tail)?;
-        if let Err(error) = self
-            .sync_renames(tail)
-            .and_then(|()| name_segment(&*self.storage, &self.settings, &free, header))
+        if let Err(error) =
+            self.sync_renames(tail).and_then(|()| name_segment(&*self.storage, &self.settings, &free, header))
         {
             tail.free.push(free);
             return Err(error.into());
         }
-        let segment = Arc::new(Segment::new(
-            base,
-            self.settings.segment_size,
-            free.file,
-            previous,
-        ));
+        let segment = Arc::new(Segment::new(base, self.settings.segment_size, free.file, previous));
         self.install(tail, &old, segment);
         Ok(())
     }
@@ -159,17 +134,10 @@ impl Shared {
             return Ok(free);
         }
         if self.total(tail) + self.settings.segment_size > self.settings.max_bytes {
-            return Err(AppendError::Full {
-                reason: "log full",
-                retry_after: RETRY_AFTER_DISK,
-            });
+            return Err(AppendError::Full { reason: "log full", retry_after: RETRY_AFTER_DISK });
         }
         tail.next_free += 1;
-        Ok(create(
-            &*self.storage,
-            tail.next_free,
-            self.settings.segment_size,
-        )?)
+        Ok(create(&*self.storage, tail.next_free, self.settings.segment_size)?)
     }
 }
 
@@ -188,11 +156,7 @@ impl Stream {
             }
             tail.next_free += 1;
             let name = free_name(tail.next_free);
-            if shared
-                .storage
-                .rename(&segment_name(oldest.base), &name)
-                .is_err()
-            {
+            if shared.storage.rename(&segment_name(oldest.base), &name).is_err() {
                 break;
             }
             tail.dir_dirty = true;
@@ -220,8 +184,7 @@ impl Stream {
         if position <= tail.active.end() {
             return Ok(());
         }
-        self.shared
-            .roll(&mut tail, position.next_multiple_of(ALIGN))
+        self.shared.roll(&mut tail, position.next_multiple_of(ALIGN))
     }
 
     /// Takes all of `max_bytes`.
@@ -230,12 +193,8 @@ impl Stream {
         let mut tail = shared.tail.lock();
         while shared.total(&tail) + shared.settings.segment_size <= shared.settings.max_bytes {
             tail.next_free += 1;
-            let file = create(
-                &*shared.storage,
-                tail.next_free,
-                shared.settings.segment_size,
-            )
-            .map_err(LogError::io("preallocating the segments"))?;
+            let file = create(&*shared.storage, tail.next_free, shared.settings.segment_size)
+                .map_err(LogError::io("preallocating the segments"))?;
             tail.free.push(file);
         }
         Ok(())
@@ -247,10 +206,7 @@ impl Shared {
     fn recycle(&self, tail: &mut Tail, segment: &Segment, name: String) {
         let wanted = self.settings.preallocate_all || tail.free.len() < SPARE_FILES;
         if wanted && segment.size == self.settings.segment_size {
-            tail.free.push(FreeFile {
-                name,
-                file: Arc::clone(&segment.file),
-            });
+            tail.free.push(FreeFile { name, file: Arc::clone(&segment.file) });
         } else {
             drop(self.storage.remove(&name));
         }

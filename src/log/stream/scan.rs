@@ -9,11 +9,7 @@ use std::io;
 const WINDOW: usize = 128 * 1024;
 
 /// The header of the frame at `position`; `None` when there is none whose frame ends by `limit`.
-pub(super) fn header_at(
-    segment: &Segment,
-    position: u64,
-    limit: u64,
-) -> io::Result<Option<FrameHeader>> {
+pub(super) fn header_at(segment: &Segment, position: u64, limit: u64) -> io::Result<Option<FrameHeader>> {
     let mut bytes = [0; FRAME_HEADER];
     if segment.read(position, &mut bytes)? < bytes.len() {
         return Ok(None);
@@ -33,35 +29,27 @@ pub(super) fn find(segment: &Segment, from: u64, limit: u64) -> Option<FrameHead
     let mut window = vec![0; WINDOW];
     let mut at = from.next_multiple_of(ALIGN);
     while at.saturating_add(FRAME_HEADER as u64) <= limit {
-        let wanted = usize::try_from(limit - at)
-            .unwrap_or(usize::MAX)
-            .min(WINDOW);
-        let read = segment
-            .read(at, window.get_mut(..wanted).unwrap_or_default())
-            .unwrap_or(0);
+        let wanted = usize::try_from(limit - at).unwrap_or(usize::MAX).min(WINDOW);
+        let read = segment.read(at, window.get_mut(..wanted).unwrap_or_default()).unwrap_or(0);
         let found = in_window(window.get(..read).unwrap_or_default(), at, limit);
         if found.is_some() {
             return found;
         }
         // Windows overlap by a header, so that none is missed on their border.
-        at += (wanted.saturating_sub(FRAME_HEADER) as u64)
-            .next_multiple_of(ALIGN)
-            .max(ALIGN);
+        at += (wanted.saturating_sub(FRAME_HEADER) as u64).next_multiple_of(ALIGN).max(ALIGN);
     }
     None
 }
 
 fn in_window(window: &[u8], at: u64, limit: u64) -> Option<FrameHeader> {
     let magic = MAGIC.to_le_bytes();
-    (0..window.len())
-        .step_by(ALIGN as usize)
-        .find_map(|offset| {
-            let bytes = window.get(offset..)?.first_chunk::<FRAME_HEADER>()?;
-            if !bytes.starts_with(&magic) {
-                return None;
-            }
-            FrameHeader::decode(bytes, at + offset as u64).filter(|header| header.next() <= limit)
-        })
+    (0..window.len()).step_by(ALIGN as usize).find_map(|offset| {
+        let bytes = window.get(offset..)?.first_chunk::<FRAME_HEADER>()?;
+        if !bytes.starts_with(&magic) {
+            return None;
+        }
+        FrameHeader::decode(bytes, at + offset as u64).filter(|header| header.next() <= limit)
+    })
 }
 
 /// Where the frames of a segment end, and the stamp of the last: the end of the last whole frame in it. Damage before it

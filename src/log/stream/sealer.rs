@@ -25,10 +25,7 @@ impl Sealer {
                 }
             }
         });
-        Self {
-            files: Some(files),
-            thread: thread.ok(),
-        }
+        Self { files: Some(files), thread: thread.ok() }
     }
 
     pub(super) fn seal(&self, file: Arc<dyn StorageFile>) {

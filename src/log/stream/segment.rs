@@ -50,25 +50,15 @@ impl SegmentHeader {
     /// `None`: not the header of the segment at `base` (torn, stale or foreign). An unknown version is an error: those
     /// bytes are somebody's data.
     fn decode(bytes: &[u8; SEGMENT_HEADER as usize], base: u64) -> Result<Option<Self>, LogError> {
-        let word = |at: usize| {
-            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-        };
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         if word(0) != MAGIC || word(4) != crc32c(&bytes[8..]) {
             return Ok(None);
         }
         if word(8) != FORMAT_VERSION {
-            return Err(LogError::Version {
-                what: "segment",
-                found: word(8),
-                known: FORMAT_VERSION,
-            });
+            return Err(LogError::Version { what: "segment", found: word(8), known: FORMAT_VERSION });
         }
-        let header = Self {
-            base: long(16),
-            previous_end: long(24),
-            previous_stamp: long(32),
-        };
+        let header = Self { base: long(16), previous_end: long(24), previous_stamp: long(32) };
         Ok((header.base == base).then_some(header))
     }
 
@@ -106,25 +96,9 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    pub(super) fn new(
-        base: u64,
-        size: u64,
-        file: Arc<dyn StorageFile>,
-        previous: (u64, u64),
-    ) -> Self {
-        let (end, stamp) = (
-            AtomicU64::new(base + SEGMENT_HEADER),
-            AtomicU64::new(previous.1),
-        );
-        Self {
-            base,
-            size,
-            file,
-            previous,
-            end,
-            stamp,
-            released: AtomicBool::new(false),
-        }
+    pub(super) fn new(base: u64, size: u64, file: Arc<dyn StorageFile>, previous: (u64, u64)) -> Self {
+        let (end, stamp) = (AtomicU64::new(base + SEGMENT_HEADER), AtomicU64::new(previous.1));
+        Self { base, size, file, previous, end, stamp, released: AtomicBool::new(false) }
     }
 
     /// Position of the first frame.
@@ -180,27 +154,16 @@ mod tests {
 
     #[test]
     fn header_is_found_only_under_its_own_name() {
-        let header = SegmentHeader {
-            base: 640,
-            previous_end: 600,
-            previous_stamp: 7,
-        };
+        let header = SegmentHeader { base: 640, previous_end: 600, previous_stamp: 7 };
         let bytes = header.encode();
         assert_eq!(SegmentHeader::decode(&bytes, 640).unwrap(), Some(header));
         assert_eq!(SegmentHeader::decode(&bytes, 648).unwrap(), None);
         let mut newer = bytes;
         newer[8] = 9;
-        assert_eq!(
-            SegmentHeader::decode(&newer, 640).unwrap(),
-            None,
-            "a changed byte is damage"
-        );
+        assert_eq!(SegmentHeader::decode(&newer, 640).unwrap(), None, "a changed byte is damage");
         let crc = crc32c(&newer[8..]);
         newer[4..8].copy_from_slice(&crc.to_le_bytes());
-        assert!(matches!(
-            SegmentHeader::decode(&newer, 640),
-            Err(LogError::Version { found: 9, .. })
-        ));
+        assert!(matches!(SegmentHeader::decode(&newer, 640), Err(LogError::Version { found: 9, .. })));
     }
 
     #[test]
