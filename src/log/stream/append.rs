@@ -69,7 +69,7 @@ impl Shared {
     /// the disk, the file gets no more appends.
     fn write(&self, tail: &mut Tail, batch: &Batch, frames: &[OutFrame<'_>]) -> Result<(), AppendError> {
         let active = Arc::clone(&tail.active);
-        let headers: Vec<[u8; FRAME_HEADER]> = batch.headers.iter().map(FrameHeader::encode).collect();
+        let headers: Vec<[u8; FRAME_HEADER]> = batch.headers.iter().map(|header| header.encode(active.salt)).collect();
         let mut parts = gather(&headers, frames);
         if let Err(failure) = write_all(&*active.file, &mut parts, active.end() - active.base) {
             tail.broken |= failure.dirty;

@@ -195,3 +195,21 @@ fn a_share_taken_ahead_is_never_over_it() {
         assert_eq!(storage.list().unwrap().len(), 8);
     }
 }
+
+#[test]
+fn a_damaged_segment_header_costs_nothing() {
+    for victim in [0, 1, 3] {
+        let storage = memory();
+        let stream = open(&storage);
+        let written: Vec<_> = (0..8u8).map(|n| (put(&stream, 1, &[n; 400]).unwrap(), vec![n; 400])).collect();
+        let segments = stream.segments();
+        assert_eq!(segments.len(), 4);
+        drop(stream);
+        let file = storage.open(&format!("{:020}", segments[victim].base)).unwrap();
+        file.write_at(&[IoSlice::new(&[0x55; 64])], 0).unwrap();
+        let stream = open(&storage);
+        assert_eq!(all(&stream, 0), written, "segment {victim}");
+        put(&stream, 2, b"on").unwrap();
+        assert_eq!(all(&open(&storage), 0).len(), 9);
+    }
+}
