@@ -213,3 +213,45 @@ fn a_damaged_segment_header_costs_nothing() {
         assert_eq!(all(&open(&storage), 0).len(), 9);
     }
 }
+
+#[test]
+fn a_read_beside_recycling_gets_its_bytes_or_an_error() {
+    let stream = open(&memory());
+    let body = |n: u64| n.to_le_bytes().repeat(25);
+    let written = parking_lot::Mutex::new(vec![(put(&stream, 0, &body(0)).unwrap(), 0)]);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 1..6000 {
+                if !stream.has_room(256) {
+                    stream.release_before(stream.segments()[1].end);
+                }
+                written.lock().push((put(&stream, n, &body(n)).unwrap(), n));
+            }
+        });
+        for back in [1, 16, 22] {
+            let (stream, written) = (&stream, &written);
+            scope.spawn(move || {
+                let mut last = 0;
+                let mut read = 0;
+                while last < 5900 {
+                    let known = written.lock();
+                    let Some((position, n)) = known.len().checked_sub(back).and_then(|at| known.get(at)).copied()
+                    else {
+                        continue;
+                    };
+                    drop(known);
+                    last = n;
+                    match stream.read_at(position, 48, 200) {
+                        Ok(bytes) => {
+                            assert_eq!(bytes, body(n));
+                            read += 1;
+                        }
+                        Err(ReadError::Gone { .. }) => {}
+                        Err(other) => panic!("{other}"),
+                    }
+                }
+                assert!(back > 1 || read > 0);
+            });
+        }
+    });
+}
