@@ -1,13 +1,13 @@
 //! A key that stands twice in one mapping is refused, with both places.
 
-use super::decoder::{Decoder, join};
+use super::decoder::{Decoder, join_typed};
 use super::node::{Node, Value};
 use std::collections::HashMap;
 
 /// Reports and removes every later duplicate.
 pub(crate) fn refuse(decoder: &Decoder<'_>, node: &mut Node, path: &str) {
     // Below a secret key a key may be a keyword.
-    let below = |secret: bool, key: &str| if secret { path.to_owned() } else { join(path, key) };
+    let below = |secret: bool, key: &str| if secret { path.to_owned() } else { join_typed(path, key) };
     let secret = node.secret;
     match &mut node.value {
         Value::Map(entries) => {

@@ -9,7 +9,7 @@
 //!
 //! What came out of the environment is secret.
 
-use super::decoder::{Decoder, join};
+use super::decoder::{Decoder, join_typed};
 use super::node::{Node, Value};
 use super::yaml;
 
@@ -26,7 +26,7 @@ pub(crate) fn expand(decoder: &Decoder<'_>, node: &mut Node, path: &str, env: En
     match &mut node.value {
         Value::Map(entries) => {
             for entry in entries {
-                expand(decoder, &mut entry.node, &join(path, &entry.key), env);
+                expand(decoder, &mut entry.node, &join_typed(path, &entry.key), env);
             }
         }
         Value::Seq(items) => {

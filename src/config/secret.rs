@@ -60,10 +60,9 @@ pub(crate) fn mark(node: &mut Node) {
     }
 }
 
-/// A URL with user information, or a default for an environment variable.
+/// Perhaps a URL with user information (however misspelt), or a default for an environment variable.
 fn holds_credentials(text: &str) -> bool {
-    let url = text.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
-    url || (text.contains("${") && text.contains(":-"))
+    text.contains('@') || (text.contains("${") && text.contains(":-"))
 }
 
 /// Which lines of `text` (from 0) hold a secret; `tree` is marked.

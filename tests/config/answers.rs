@@ -1,19 +1,11 @@
-//! The config as a user meets it: files in, settings or printed answers out.
+//! Files in, printed answers out: every file has its answer beside it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tailwater::config::{Source, load};
 
-fn env(name: &str) -> Option<String> {
-    match name {
-        "CANARY" => Some("canary-env".to_owned()),
-        "COLLECTOR" => Some("collector.example".to_owned()),
-        "PORT" => Some("4317".to_owned()),
-        "TOKEN" => Some("canary-token".to_owned()),
-        _ => None,
-    }
-}
+use super::env;
 
 fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/config").join(name)
