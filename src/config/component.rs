@@ -69,7 +69,7 @@ fn component<T>(
     section: Section,
     decode: &mut impl FnMut(&ComponentId, &Item<'_>) -> Option<T>,
 ) -> Option<Declared<T>> {
-    let path = super::decoder::join_typed(&parent.path, &entry.key);
+    let path = super::decoder::join_typed(parent.node, &parent.path, &entry.key);
     let decoder = parent.decoder;
     let id = match ComponentId::parse(&entry.key) {
         Ok(id) => id,

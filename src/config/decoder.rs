@@ -104,9 +104,10 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// [`join`] for a key as the user typed it: what does not look like a key may be a value that slipped, and is not shown.
-pub(crate) fn join_typed(path: &str, key: &str) -> String {
-    join(path, if looks_like_key(key) { key } else { "<key>" })
+/// [`join`] for a key of `parent` as the user typed it: what stands below a secret key or does not look like a key may
+/// be a value that slipped, and is not shown.
+pub(crate) fn join_typed(parent: &Node, path: &str, key: &str) -> String {
+    join(path, if !parent.secret && looks_like_key(key) { key } else { "<key>" })
 }
 
 fn looks_like_key(key: &str) -> bool {
@@ -312,7 +313,7 @@ impl<'a> Item<'a> {
             Value::Map(entries) => entries
                 .iter()
                 .map(|entry| {
-                    let path = join_typed(&self.path, &entry.key);
+                    let path = join_typed(self.node, &self.path, &entry.key);
                     (entry, Item { decoder: self.decoder, node: &entry.node, path })
                 })
                 .collect(),

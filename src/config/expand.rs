@@ -9,7 +9,7 @@
 //!
 //! What came out of the environment is secret.
 
-use super::decoder::{Decoder, join_typed};
+use super::decoder::{Decoder, join};
 use super::node::{Node, Value};
 use super::yaml;
 
@@ -23,10 +23,12 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// Expands every string below `node`.
 pub(crate) fn expand(decoder: &Decoder<'_>, node: &mut Node, path: &str, env: Env<'_>) {
+    let secret = node.secret;
     match &mut node.value {
         Value::Map(entries) => {
             for entry in entries {
-                expand(decoder, &mut entry.node, &join_typed(path, &entry.key), env);
+                let path = if secret { join(path, "<key>") } else { join(path, &entry.key) };
+                expand(decoder, &mut entry.node, &path, env);
             }
         }
         Value::Seq(items) => {

@@ -123,9 +123,7 @@ impl<'a> Fields<'a> {
 
     fn report_unknown(&self, entry: &Entry) {
         let close = nearest(&entry.key, self.known.iter().copied());
-        // Below a secret key a mistyped key may be a keyword.
-        let hidden = self.item.node.secret && !self.item.path.ends_with("headers");
-        let path = if hidden { self.item.path.clone() } else { join_typed(&self.item.path, &entry.key) };
+        let path = join_typed(self.item.node, &self.item.path, &entry.key);
         let message = match close {
             Some(close) => format!("unknown key; did you mean `{close}`?"),
             None if self.known.is_empty() => "unknown key; no key is expected here".to_owned(),

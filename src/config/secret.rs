@@ -62,7 +62,9 @@ pub(crate) fn mark(node: &mut Node) {
 
 /// Perhaps a URL with user information (however misspelt), or a default for an environment variable.
 fn holds_credentials(text: &str) -> bool {
-    text.contains('@') || (text.contains("${") && text.contains(":-"))
+    let authority = text.split_once("//").map_or("", |(_, rest)| rest);
+    let user = text.contains('@') || (authority.matches(':').count() > 1 && !authority.contains('['));
+    user || (text.contains("${") && text.contains(":-"))
 }
 
 /// Which lines of `text` (from 0) hold a secret; `tree` is marked.
