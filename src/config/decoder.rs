@@ -60,7 +60,7 @@ impl<'s> Decoder<'s> {
         let mut diagnostic = self.sources.diagnostic(severity, place, path, message);
         diagnostic.help = help;
         let end = usize::try_from(place.column).unwrap_or(0) + entry.key.chars().count();
-        let source = diagnostic.source.filter(|_| looks_like_key(&entry.key));
+        let source = diagnostic.source.filter(|_| path.ends_with(&entry.key));
         diagnostic.source = source.map(|line| line.chars().take(end).collect());
         self.found.borrow_mut().push(Finding { place: Some(place), at_key: true, diagnostic });
     }
@@ -111,7 +111,7 @@ pub(crate) fn join_typed(parent: &Node, path: &str, key: &str) -> String {
 }
 
 fn looks_like_key(key: &str) -> bool {
-    key.len() <= 80 && key.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c))
+    (1..=80).contains(&key.len()) && key.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c))
 }
 
 /// A value under its dotted path.

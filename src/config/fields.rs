@@ -123,7 +123,10 @@ impl<'a> Fields<'a> {
 
     fn report_unknown(&self, entry: &Entry) {
         let close = nearest(&entry.key, self.known.iter().copied());
-        let path = join_typed(self.item.node, &self.item.path, &entry.key);
+        // `salt hunter2` for `salt: hunter2` is a key without a value.
+        let slipped = entry.node.is_null() && close.is_none();
+        let key = if slipped { "" } else { &entry.key };
+        let path = join_typed(self.item.node, &self.item.path, key);
         let message = match close {
             Some(close) => format!("unknown key; did you mean `{close}`?"),
             None if self.known.is_empty() => "unknown key; no key is expected here".to_owned(),
