@@ -74,7 +74,7 @@ fn component<T>(
     let id = match ComponentId::parse(&entry.key) {
         Ok(id) => id,
         Err(message) => {
-            decoder.error(entry.key_place, &path, message);
+            decoder.at_key(Severity::Error, entry, &path, message.to_owned(), None);
             return None;
         }
     };

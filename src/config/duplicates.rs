@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::decoder::{Decoder, join_typed};
+use super::diagnostic::Severity;
 use super::node::{Node, Value};
 
 /// Reports and removes every later duplicate.
@@ -19,7 +20,8 @@ pub(crate) fn refuse(decoder: &Decoder<'_>, node: &mut Node, path: &str) {
                 let path = paths.next().unwrap_or_default();
                 if let Some(earlier) = first.insert(entry.key.clone(), entry.key_place) {
                     let place = decoder.sources.describe(earlier, entry.key_place);
-                    decoder.error(entry.key_place, &path, format!("this key stands here already on {place}"));
+                    let message = format!("this key stands here already on {place}");
+                    decoder.at_key(Severity::Error, entry, &path, message, None);
                     return false;
                 }
                 refuse(decoder, &mut entry.node, &path);

@@ -15,11 +15,13 @@ pub(crate) struct Fields<'a> {
     item: Item<'a>,
     entries: &'a [Entry],
     known: Vec<&'static str>,
+    /// Those of `known` that are refused.
+    later: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(item: Item<'a>, entries: &'a [Entry]) -> Self {
-        Self { item, entries, known: Vec::new() }
+        Self { item, entries, known: Vec::new(), later: Vec::new() }
     }
 
     /// The mapping itself.
@@ -107,6 +109,7 @@ impl<'a> Fields<'a> {
 
     /// A key of the Collector that we do not honour: an error that says what to do.
     pub(crate) fn not_yet(&mut self, key: &'static str, help: &str) {
+        self.later.push(key);
         self.at_key(key, Severity::Error, "not supported yet".to_owned(), Some(help.to_owned()));
     }
 
@@ -144,8 +147,35 @@ impl<'a> Fields<'a> {
 
 impl Drop for Fields<'_> {
     fn drop(&mut self) {
+        #[cfg(test)]
+        asked::record(&self.item.path, &self.known, &self.later);
         for entry in self.rest() {
             self.report_unknown(entry);
         }
+    }
+}
+
+/// What the decoder asked for, for the test that compares the schema with it.
+#[cfg(test)]
+pub(crate) mod asked {
+    use std::cell::RefCell;
+
+    /// A path and the keys that are taken there.
+    pub(crate) type Asked = Vec<(String, Vec<&'static str>)>;
+
+    thread_local! {
+        static ASKED: RefCell<Asked> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Runs something and gives what it asked for.
+    pub(crate) fn while_running<T>(run: impl FnOnce() -> T) -> (T, Asked) {
+        ASKED.with_borrow_mut(Vec::clear);
+        let out = run();
+        (out, ASKED.take())
+    }
+
+    pub(crate) fn record(path: &str, known: &[&'static str], later: &[&'static str]) {
+        let taken = known.iter().filter(|key| !later.contains(key)).copied().collect();
+        ASKED.with_borrow_mut(|asked| asked.push((path.to_owned(), taken)));
     }
 }

@@ -39,7 +39,9 @@ pub(crate) fn is_secret_key(key: &str) -> bool {
     if PLAIN.contains(&key) || STRUCTURE.contains(&key) {
         return false;
     }
-    KEYS.contains(&key) || nearest(key, KEYS).is_some()
+    // A key with something in front of it is still that key.
+    let mut words = key.split(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).filter(|word| word.len() > 2);
+    words.any(|word| KEYS.contains(&word) || nearest(word, KEYS).is_some())
 }
 
 /// Marks secret values in a tree.

@@ -11,7 +11,7 @@ fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/config").join(name)
 }
 
-fn files(name: &str) -> Vec<PathBuf> {
+pub(crate) fn files(name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory(name)).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));

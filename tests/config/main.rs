@@ -3,6 +3,7 @@
 mod answers;
 mod canary;
 mod layers;
+mod schema;
 mod values;
 
 /// The environment of these tests.
