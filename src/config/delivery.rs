@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::decoder::Item;
 use super::fields::Fields;
-use super::settings::{QueueSettings, RetrySettings};
+use crate::exporters::{QueueSettings, RetrySettings};
 
 /// `retry_on_failure`; without an end unless the file sets one.
 pub(crate) fn retry(fields: &mut Fields<'_>) -> RetrySettings {

@@ -4,7 +4,7 @@ use super::component::ComponentId;
 use super::decoder::Item;
 use super::delivery;
 use super::fields::Fields;
-use super::settings::{
+use crate::exporters::{
     DebugOutput, DebugSettings, ExporterKind, ExporterSettings, FileFormat, FileSettings, RotationSettings, Verbosity,
 };
 

@@ -6,11 +6,11 @@ use super::delivery;
 use super::endpoint;
 use super::fields::Fields;
 use super::otlp_receiver::headers;
-use super::settings::{
-    Compression, ExporterKind, ExporterSettings, HttpEncoding, HttpTarget, KeepaliveSettings, OtlpGrpcExporterSettings,
-    OtlpHttpExporterSettings, TlsClientSettings,
-};
 use super::tls;
+use crate::exporters::{
+    Compression, ExporterKind, ExporterSettings, HttpEncoding, HttpTarget, KeepaliveSettings, OtlpGrpcSettings,
+    OtlpHttpSettings, TlsClientSettings,
+};
 
 const AUTH: &str = "put the credentials into `headers`, or use `tls` certificates";
 const BUFFERS: &str = "buffers are sized by the client";
@@ -21,7 +21,7 @@ pub(crate) fn decode_grpc(id: &ComponentId, item: &Item<'_>) -> Option<ExporterS
     let mut fields = item.fields()?;
     let endpoint =
         fields.require("endpoint", "`host:port` of an OTLP gRPC server").and_then(|i| endpoint::grpc_target(&i));
-    let mut grpc = OtlpGrpcExporterSettings::new(endpoint.clone().unwrap_or_default());
+    let mut grpc = OtlpGrpcSettings::new(endpoint.clone().unwrap_or_default());
     let tls = client_tls(&mut fields);
     let tls_is_good = tls.is_some();
     grpc.tls = tls.unwrap_or_default();
@@ -49,7 +49,7 @@ pub(crate) fn decode_grpc(id: &ComponentId, item: &Item<'_>) -> Option<ExporterS
 pub(crate) fn decode_http(id: &ComponentId, item: &Item<'_>) -> Option<ExporterSettings> {
     let mut fields = item.fields()?;
     let target = target(&mut fields);
-    let mut http = OtlpHttpExporterSettings::new(target.clone().unwrap_or(HttpTarget::Base(String::new())));
+    let mut http = OtlpHttpSettings::new(target.clone().unwrap_or(HttpTarget::Base(String::new())));
     let tls = client_tls(&mut fields);
     let tls_is_good = tls.is_some();
     http.tls = tls.unwrap_or_default();

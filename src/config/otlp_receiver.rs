@@ -7,18 +7,10 @@ use super::decoder::Item;
 use super::endpoint;
 use super::fields::Fields;
 use super::node::{Entry, Place};
-use super::settings::{Cors, OtlpGrpcSettings, OtlpHttpSettings, ReceiverSettings, Secret, ServerKeepalive};
+use super::settings::ReceiverSettings;
 use super::tls;
-
-/// The Collector's defaults.
-const GRPC_ENDPOINT: &str = "localhost:4317";
-const HTTP_ENDPOINT: &str = "localhost:4318";
-/// Issue 3: a request with prompts is larger than the Collector's 4 MiB.
-const MAX_RECV_MIB: u64 = 16;
-/// The Collector's default (confighttp).
-const MAX_BODY: u64 = 20 << 20;
-const MINUTE: Duration = Duration::from_secs(60);
-const HALF_MINUTE: Duration = Duration::from_secs(30);
+use crate::exporters::Secret;
+use crate::receivers::{ContentEncoding, CorsSettings, GrpcKeepalive, OtlpGrpcSettings, OtlpHttpSettings};
 
 const AUTH: &str = "use `tls` with `client_ca_file`, or authenticate in a proxy in front";
 const METADATA: &str = "request metadata is not passed on";
@@ -61,8 +53,9 @@ fn transport(fields: &mut Fields<'_>) {
 }
 
 fn decode_grpc(item: &Item<'_>) -> Option<OtlpGrpcSettings> {
+    let defaults = OtlpGrpcSettings::default();
     let mut fields = item.fields()?;
-    let endpoint = address(&mut fields, GRPC_ENDPOINT);
+    let endpoint = address(&mut fields, &defaults.endpoint);
     transport(&mut fields);
     let tls_item = fields.get("tls");
     let tls = tls_item.as_ref().and_then(tls::server);
@@ -83,23 +76,28 @@ fn decode_grpc(item: &Item<'_>) -> Option<OtlpGrpcSettings> {
         endpoint: endpoint?,
         tls,
         max_recv_msg_size: match mib? {
-            0 => MAX_RECV_MIB << 20,
+            0 => defaults.max_recv_msg_size,
             mib => mib << 20,
         },
-        max_concurrent_streams: streams.and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0),
+        max_concurrent_streams: streams
+            .and_then(|n| u32::try_from(n).ok())
+            .filter(|n| *n > 0)
+            .unwrap_or(defaults.max_concurrent_streams),
         keepalive,
+        ..defaults
     })
 }
 
-fn keepalive(mut fields: Fields<'_>) -> ServerKeepalive {
+fn keepalive(mut fields: Fields<'_>) -> GrpcKeepalive {
     let parameters = fields.fields("server_parameters").map(|mut fields| {
         let mut time = |key| fields.duration(key).filter(|time| !time.is_zero());
-        ServerKeepalive {
+        let defaults = GrpcKeepalive::default();
+        GrpcKeepalive {
             max_connection_idle: time("max_connection_idle"),
             max_connection_age: time("max_connection_age"),
             max_connection_age_grace: time("max_connection_age_grace"),
-            time: time("time"),
-            timeout: time("timeout"),
+            time: time("time").unwrap_or(defaults.time),
+            timeout: time("timeout").unwrap_or(defaults.timeout),
         }
     });
     if let Some(mut policy) = fields.fields("enforcement_policy") {
@@ -111,12 +109,13 @@ fn keepalive(mut fields: Fields<'_>) -> ServerKeepalive {
 }
 
 fn decode_http(item: &Item<'_>) -> Option<OtlpHttpSettings> {
+    let defaults = OtlpHttpSettings::default();
     let mut fields = item.fields()?;
-    let endpoint = address(&mut fields, HTTP_ENDPOINT);
+    let endpoint = address(&mut fields, &defaults.endpoint);
     transport(&mut fields);
     let tls_item = fields.get("tls");
     let tls = tls_item.as_ref().and_then(tls::server);
-    let path = fields.get("traces_url_path").map_or(Some("/v1/traces".to_owned()), |item| url_path(&item));
+    let path = fields.get("traces_url_path").map_or(Some(defaults.traces_url_path.clone()), |item| url_path(&item));
     let or = |time: Option<Duration>, default| time.unwrap_or(default);
     let settings = OtlpHttpSettings {
         endpoint: endpoint.clone().unwrap_or_default(),
@@ -125,17 +124,19 @@ fn decode_http(item: &Item<'_>) -> Option<OtlpHttpSettings> {
             .get("max_request_body_size")
             .and_then(|item| item.bytes())
             .filter(|n| *n > 0)
-            .unwrap_or(MAX_BODY),
+            .unwrap_or(defaults.max_request_body_size),
         cors: fields.fields("cors").map(cors),
         traces_url_path: path.clone().unwrap_or_default(),
         compression_algorithms: algorithms(&mut fields),
-        response_headers: headers(&mut fields, "response_headers"),
-        read_header_timeout: or(fields.duration("read_header_timeout"), MINUTE),
+        response_headers: response_headers(&mut fields),
         read_timeout: fields.duration("read_timeout").filter(|time| !time.is_zero()),
-        write_timeout: or(fields.duration("write_timeout"), HALF_MINUTE),
-        idle_timeout: or(fields.duration("idle_timeout"), MINUTE),
+        read_header_timeout: or(fields.duration("read_header_timeout"), defaults.read_header_timeout),
+        write_timeout: or(fields.duration("write_timeout"), defaults.write_timeout),
+        idle_timeout: or(fields.duration("idle_timeout"), defaults.idle_timeout),
         keep_alives_enabled: fields.boolean("keep_alives_enabled").unwrap_or(true),
+        ..defaults
     };
+
     for path in ["metrics_url_path", "logs_url_path", "profiles_url_path"] {
         fields.no_effect(path, "only traces are taken");
     }
@@ -159,26 +160,44 @@ fn url_path(item: &Item<'_>) -> Option<String> {
     good.then_some(path)
 }
 
-fn cors(mut fields: Fields<'_>) -> Cors {
-    Cors {
+fn cors(mut fields: Fields<'_>) -> CorsSettings {
+    CorsSettings {
         allowed_origins: fields.strings("allowed_origins"),
         allowed_headers: fields.strings("allowed_headers"),
         exposed_headers: fields.strings("exposed_headers"),
         // Seconds, without a unit (confighttp).
-        max_age: fields.u64("max_age").filter(|n| *n > 0).map(Duration::from_secs),
+        max_age: fields.u64("max_age").filter(|n| *n > 0),
     }
 }
 
 /// The Collector's words; what it has and we do not is refused when it is asked for.
-fn algorithms(fields: &mut Fields<'_>) -> Vec<String> {
+fn algorithms(fields: &mut Fields<'_>) -> Vec<ContentEncoding> {
+    use ContentEncoding::{Deflate, Gzip, Identity, Zlib, Zstd};
     let items = fields.get("compression_algorithms").map(|item| item.list()).unwrap_or_default();
-    let ours = [("", ""), ("gzip", "gzip"), ("zstd", "zstd"), ("zlib", "zlib"), ("deflate", "deflate")];
-    items.iter().filter_map(|item| item.one_of(&ours)).map(ToOwned::to_owned).collect()
+    let ours = [("", Identity), ("gzip", Gzip), ("zstd", Zstd), ("zlib", Zlib), ("deflate", Deflate)];
+    let wanted: Vec<_> = items.iter().filter_map(|item| item.one_of(&ours)).collect();
+    if wanted.is_empty() { ContentEncoding::ALL.to_vec() } else { wanted }
+}
+
+/// Headers of every answer; a value that no header can have is an error.
+fn response_headers(fields: &mut Fields<'_>) -> http::HeaderMap {
+    let Some(item) = fields.get("response_headers") else { return http::HeaderMap::new() };
+    let pair = |(name, value): (String, Secret)| {
+        let value = http::HeaderValue::from_str(value.reveal());
+        if value.is_err() {
+            item.error("not a valid header value");
+        }
+        Some((http::HeaderName::from_bytes(name.as_bytes()).ok()?, value.ok()?))
+    };
+    header_list(&item).into_iter().filter_map(pair).collect()
 }
 
 /// A mapping of names to values, or the list of `name`, `value` pairs that the Collector also takes.
 pub(crate) fn headers(fields: &mut Fields<'_>, key: &'static str) -> Vec<(String, Secret)> {
-    let Some(item) = fields.get(key) else { return Vec::new() };
+    fields.get(key).map(|item| header_list(&item)).unwrap_or_default()
+}
+
+fn header_list(item: &Item<'_>) -> Vec<(String, Secret)> {
     if let super::node::Value::Seq(_) = item.node.value {
         return item.list().iter().filter_map(|item| named_header(item)).collect();
     }

@@ -9,8 +9,9 @@ use super::diagnostic::Severity;
 use super::memory::Limit;
 use super::nearest::nearest;
 use super::node::{Entry, Place};
-use super::settings::{BatchSettings, ExporterSettings, ReceiverSettings};
+use super::settings::{BatchSettings, ReceiverSettings};
 use super::tail_sampling::Instance;
+use crate::exporters::ExporterSettings;
 
 /// A processor of a pipeline.
 #[derive(Debug, Clone)]

@@ -14,10 +14,11 @@ use super::node::Place;
 use super::otlp_exporter;
 use super::otlp_receiver;
 use super::pipelines::{self, Declarations, Processor, Used, Wired};
-use super::settings::{Config, ExporterKind, ExporterSettings, PipelineSettings};
+use super::settings::{Config, PipelineSettings};
 use super::shared;
 use super::tail_sampling;
 use super::telemetry;
+use crate::exporters::{ExporterKind, ExporterSettings};
 
 /// Decodes the whole; `None` when something essential is missing (an error says what).
 pub(crate) fn decode(root: &Item<'_>, env: Env<'_>) -> Option<Config> {

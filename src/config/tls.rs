@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use super::decoder::Item;
 use super::fields::Fields;
-use super::settings::{Pem, Secret, TlsClientSettings, TlsServerSettings, TlsVersion};
+use crate::exporters::{Pem, Secret, TlsClientSettings, TlsVersion};
+use crate::receivers::{TlsSettings, TlsVersion as ServerTlsVersion};
 
 const VERSIONS: [(&str, TlsVersion); 2] = [("1.2", TlsVersion::V1_2), ("1.3", TlsVersion::V1_3)];
 const NO_PEM: &str = "write the text into a file and name it with the `_file` key";
 const CHOSEN: &str = "leave it out: rustls offers only suites and curves that are safe today";
 
 /// `tls` of a receiver. `None` when there is no TLS or it has errors.
-pub(crate) fn server(item: &Item<'_>) -> Option<TlsServerSettings> {
+pub(crate) fn server(item: &Item<'_>) -> Option<TlsSettings> {
     let mut fields = item.fields()?;
     let cert = fields.require("cert_file", "a PEM file with the certificate");
     let key = fields.require("key_file", "a PEM file with the private key");
@@ -30,7 +31,11 @@ pub(crate) fn server(item: &Item<'_>) -> Option<TlsServerSettings> {
     fields.no_effect("client_ca_file_reload", "certificates are read at start");
     fields.no_effect("ca_file", "it is for clients; `client_ca_file` asks clients for certificates");
     fields.no_effect("include_system_ca_certs_pool", "it is for clients");
-    Some(TlsServerSettings { cert_file: cert?.into(), key_file: key?.into(), client_ca_file, min_version })
+    let min_version = match min_version {
+        TlsVersion::V1_2 => ServerTlsVersion::V1_2,
+        TlsVersion::V1_3 => ServerTlsVersion::V1_3,
+    };
+    Some(TlsSettings { cert_file: cert?.into(), key_file: key?.into(), client_ca_file, min_version })
 }
 
 /// `tls` of an exporter.

@@ -1,5 +1,37 @@
 //! The buffer: an append-only log of accepted spans, with a cache of recent payload in front of it.
+//!
+//! Knows no rule and no trace: a frame is a request, a piece is bytes with a place ([`Ref`]). On the disk: [`Directory`]
+//! (lock, partitions, positions), in it [`Stream`]s of segments. The daemon talks to the [`Log`] trait.
+
+mod account;
+mod api;
+mod cache;
+mod checksum;
+mod cursor_file;
+mod directory;
+mod errors;
+mod frame;
+mod lock;
+mod names;
+mod piece;
 mod refs;
+mod services;
 mod settings;
+mod span_log;
+mod stats;
+mod storage;
+mod stream;
+
+pub use account::Account;
+pub use api::{Append, Appended, Block, Fed, Feed, Log};
+pub use cursor_file::{CURSOR_MAX, CursorFile};
+pub use directory::Directory;
+pub use errors::{AppendError, LogError, ReadError};
+pub use frame::{FRAME_HEADER, FrameMeta, OutFrame, Signal, StoredFrame};
+pub use piece::{BadPiece, PIECE_HEADER, Pieces, StoredPiece, pieces, write_piece_header};
 pub use refs::Ref;
+pub use services::{ServiceId, Services};
 pub use settings::{Durability, LogSettings, MemorySettings, OnFull, StoreKind};
+pub use span_log::{OpenAt, SpanLog};
+pub use stats::LogStats;
+pub use stream::{SegmentInfo, Stream, StreamReader, StreamSettings};

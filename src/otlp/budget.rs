@@ -65,6 +65,13 @@ impl Reservation {
         taken.is_ok()
     }
 
+    /// Gives back what it holds over `bytes`, for instance what a decoder reserved and did not fill.
+    pub fn shrink(&mut self, bytes: u64) {
+        let spare = self.bytes.saturating_sub(bytes);
+        self.budget.shared.used.fetch_sub(spare, Ordering::Relaxed);
+        self.bytes -= spare;
+    }
+
     /// Bytes that this reservation holds.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tailwater::config::settings::{
-    Compression, ExporterKind, HttpTarget, LogFormat, LogLevel, MemoryTotal, TlsVersion,
-};
+use tailwater::config::settings::{LogFormat, LogLevel, MemoryTotal};
 use tailwater::config::{Config, Source, load};
+use tailwater::exporters::{Compression, ExporterKind, HttpTarget, TlsVersion};
 use tailwater::log::{Durability, OnFull, StoreKind};
 use tailwater::rules::{PercentileOf, PolicyKind, StatusCode};
 
@@ -28,7 +27,7 @@ fn collector_user() {
     assert_eq!((grpc.endpoint.as_str(), grpc.max_recv_msg_size), ("0.0.0.0:4317", 64 << 20));
     assert_eq!(grpc.keepalive.max_connection_age, Some(300 * SECOND));
     let cors = http.cors.as_ref().unwrap();
-    assert_eq!((cors.allowed_origins.len(), cors.max_age), (1, Some(7200 * SECOND)));
+    assert_eq!((cors.allowed_origins.len(), cors.max_age), (1, Some(7200)));
     let pipeline = &config.instances[0];
     let batch = pipeline.batch.unwrap();
     assert_eq!((batch.send_batch_size, batch.send_batch_max_size, batch.timeout), (1024, 2048, 5 * SECOND));

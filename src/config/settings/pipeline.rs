@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{ExporterSettings, InstanceSettings, ReceiverSettings, TelemetrySettings};
+use super::{InstanceSettings, ReceiverSettings, TelemetrySettings};
+use crate::exporters::ExporterSettings;
 
 /// What a config file says, checked.
 #[derive(Debug, Clone, PartialEq)]

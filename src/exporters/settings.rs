@@ -1,9 +1,10 @@
-//! Checked settings of the exporters, as `crate::exporters` names them (to become a re-export).
+//! Checked settings of the exporters: what `build` takes.
 //!
 //! The names are the Collector's keys. The constructors hold the Collector's defaults where a comment does not say
 //! otherwise; reading YAML and refusing what we do not have is the config's.
 
-use super::Secret;
+use super::retry::RetrySettings;
+use super::secret::Secret;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ pub struct ExporterSettings {
     pub retry: RetrySettings,
     /// `sending_queue`.
     pub queue: QueueSettings,
-    /// Time for one try; zero is no limit.
+    /// Time for one try; zero is no limit. `file` and `debug` do not wait for anybody and have none.
     pub timeout: Duration,
 }
 
@@ -141,7 +142,7 @@ pub type Headers = Vec<(String, Secret)>;
 /// `keepalive` of a gRPC client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeepaliveSettings {
-    /// A ping after so long without traffic.
+    /// A ping after so long without traffic; at least 10 s, as grpc-go has it.
     pub time: Duration,
     /// The connection is given up when no answer comes for so long.
     pub timeout: Duration,
@@ -169,16 +170,15 @@ pub struct OtlpGrpcSettings {
 }
 
 impl OtlpGrpcSettings {
-    /// The Collector's defaults for `endpoint`: gzip, pings after 10 s that are answered within 10 s.
+    /// The Collector's defaults for `endpoint`: gzip, no pings.
     #[must_use]
     pub fn new(endpoint: impl Into<String>) -> Self {
-        let ten = Duration::from_secs(10);
         Self {
             endpoint: endpoint.into(),
             tls: TlsClientSettings::default(),
             headers: Headers::new(),
             compression: Compression::Gzip,
-            keepalive: Some(KeepaliveSettings { time: ten, timeout: ten, permit_without_stream: false }),
+            keepalive: None,
             wait_for_ready: false,
             authority: None,
         }
@@ -220,7 +220,7 @@ pub struct OtlpHttpSettings {
     pub compression_level: Option<i32>,
     /// How long an idle connection is kept.
     pub idle_conn_timeout: Duration,
-    /// Idle connections that are kept.
+    /// Idle connections that are kept; 0 keeps none.
     pub max_idle_conns_per_host: usize,
 }
 
@@ -283,7 +283,7 @@ impl Default for RotationSettings {
 pub struct FileSettings {
     /// The file.
     pub path: PathBuf,
-    /// Goes on where the file ends; `false` empties it at the start.
+    /// Goes on where the file ends; `false` empties it at the start, but as in the Collector not beside `rotation`.
     pub append: bool,
     /// JSON unless set.
     pub format: FileFormat,
@@ -355,45 +355,5 @@ impl DebugSettings {
 impl Default for DebugSettings {
     fn default() -> Self {
         Self::new()
-    }
-}
-/// The Collector's default.
-const INITIAL_INTERVAL: Duration = Duration::from_secs(5);
-/// The Collector's default.
-const RANDOMIZATION_FACTOR: f64 = 0.5;
-/// The Collector's default.
-const MULTIPLIER: f64 = 1.5;
-/// The Collector's default.
-const MAX_INTERVAL: Duration = Duration::from_secs(30);
-
-/// `retry_on_failure`, checked.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RetrySettings {
-    /// Whether a batch is tried again at all.
-    pub enabled: bool,
-    /// The first delay before jitter.
-    pub initial_interval: Duration,
-    /// Jitter, as a share of the delay: 0 is none, 0.5 is half more or less. Within 0..=1.
-    pub randomization_factor: f64,
-    /// Growth of the delay from one try to the next, at least 1.
-    pub multiplier: f64,
-    /// The largest delay before jitter.
-    pub max_interval: Duration,
-    /// Time from the first failure after which a batch is given up; `None`: never.
-    pub max_elapsed_time: Option<Duration>,
-}
-
-impl RetrySettings {
-    /// The Collector's defaults, but without an end: a default never loses data (design.md section 3).
-    #[must_use]
-    pub fn collector() -> Self {
-        Self {
-            enabled: true,
-            initial_interval: INITIAL_INTERVAL,
-            randomization_factor: RANDOMIZATION_FACTOR,
-            multiplier: MULTIPLIER,
-            max_interval: MAX_INTERVAL,
-            max_elapsed_time: None,
-        }
     }
 }

@@ -1,0 +1,90 @@
+//! What one service holds of memory, and its cap.
+//!
+//! The numbers are bytes that the process really holds, kept by whoever holds them. `cache` is not part of what counts
+//! against the cap by itself: payload of decided traces leaves it for whatever comes, undecided payload does not.
+
+use super::services::ServiceId;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Full is one sixteenth under the cap: room for the requests that were admitted and are not in the cache yet, so that
+/// they do not push undecided payload out.
+const HEADROOM_PART: u64 = 16;
+
+/// A service's account.
+#[derive(Debug)]
+pub struct Account {
+    /// Whose it is.
+    pub id: ServiceId,
+    /// `service.name`, cut at 256 bytes; `other` for all beyond the first thousand.
+    pub name: Arc<str>,
+    /// Most bytes.
+    pub cap: u64,
+    /// Requests on their way through the log, and their scanned form until every worker has taken it.
+    pub intake: AtomicU64,
+    /// Blocks in the cache.
+    pub cache: AtomicU64,
+    /// Payload of undecided pieces in those blocks.
+    pub undecided: AtomicU64,
+    /// Skeletons of its traces (kept by the sampler).
+    pub skeletons: AtomicU64,
+    /// Decision memory of its traces (kept by the sampler).
+    pub decisions: AtomicU64,
+    /// Counter: bytes of undecided payload that left the cache.
+    pub spilled: AtomicU64,
+    /// Counter: requests refused because of this service.
+    pub refused: AtomicU64,
+    /// The log is nearly full and more than this service's share of it is this service's.
+    pub(crate) over_share: AtomicBool,
+}
+
+impl Account {
+    pub(super) fn new(id: ServiceId, name: &str, cap: u64) -> Self {
+        Self {
+            id,
+            name: Arc::from(name),
+            cap,
+            intake: AtomicU64::new(0),
+            cache: AtomicU64::new(0),
+            undecided: AtomicU64::new(0),
+            skeletons: AtomicU64::new(0),
+            decisions: AtomicU64::new(0),
+            spilled: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            over_share: AtomicBool::new(false),
+        }
+    }
+
+    /// Bytes that count against the cap.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        let parts = [&self.intake, &self.undecided, &self.skeletons, &self.decisions];
+        parts.iter().map(|part| part.load(Ordering::Relaxed)).fold(0, u64::saturating_add)
+    }
+
+    /// Whether nothing more should be taken for it (one sixteenth under the cap).
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.held() >= self.cap - self.cap / HEADROOM_PART
+    }
+}
+
+/// Bytes charged to a service's intake for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct IntakeCharge {
+    account: Arc<Account>,
+    bytes: u64,
+}
+
+impl IntakeCharge {
+    pub(crate) fn new(account: Arc<Account>, bytes: u64) -> Self {
+        account.intake.fetch_add(bytes, Ordering::Relaxed);
+        Self { account, bytes }
+    }
+}
+
+impl Drop for IntakeCharge {
+    fn drop(&mut self) {
+        self.account.intake.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}

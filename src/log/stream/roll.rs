@@ -1,0 +1,214 @@
+//! Taking a new segment, and giving old ones back.
+//!
+//! A new segment is written under a `free-` name and renamed when its header is there, so that a file with a segment's
+//! name always is one. A file that is given back is renamed the other way first.
+
+use super::handle::{Shared, Stream, StreamSettings, Tail};
+use super::recover::{FreeFile, free_name};
+use super::segment::{SEGMENT_HEADER, Segment, SegmentHeader, segment_name};
+use crate::log::errors::{AppendError, LogError, RETRY_AFTER_DISK};
+use crate::log::frame::ALIGN;
+use crate::log::settings::Durability;
+use crate::log::storage::{Storage, StorageFile, write_all};
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+
+/// Free files that are kept for recycling, their pages still cached; more are removed, their blocks given back.
+const SPARE_FILES: usize = 2;
+
+/// The segment of an empty storage.
+pub(super) fn first_segment(
+    storage: &dyn Storage,
+    settings: &StreamSettings,
+    free: &mut Vec<FreeFile>,
+) -> Result<Segment, LogError> {
+    let what = "creating the first segment";
+    let file = match free.pop() {
+        Some(file) => file,
+        None => create(storage, 0, settings.segment_size).map_err(LogError::io(what))?,
+    };
+    let header = SegmentHeader { base: 0, previous_end: 0, previous_stamp: 0 };
+    name_segment(storage, settings, &file, header).map_err(LogError::io(what))?;
+    Ok(Segment::new(0, settings.segment_size, file.file, (0, 0)))
+}
+
+fn create(storage: &dyn Storage, number: u64, size: u64) -> io::Result<FreeFile> {
+    let name = free_name(number);
+    let file = storage.create(&name, size)?;
+    Ok(FreeFile { name, file })
+}
+
+/// Makes a free file the segment that `header` says.
+fn name_segment(
+    storage: &dyn Storage,
+    settings: &StreamSettings,
+    free: &FreeFile,
+    header: SegmentHeader,
+) -> io::Result<()> {
+    let fsync = settings.durability == Durability::Fsync;
+    let bytes = header.encode();
+    write_all(&*free.file, &mut [IoSlice::new(&bytes)], 0).map_err(|failure| failure.error)?;
+    if fsync {
+        free.file.sync()?;
+    }
+    let name = segment_name(header.base);
+    storage.rename(&free.name, &name)?;
+    if fsync && let Err(error) = storage.sync_dir() {
+        // Whichever name it has after a crash: it holds no frame.
+        drop(storage.rename(&name, &free.name));
+        return Err(error);
+    }
+    Ok(())
+}
+
+impl Shared {
+    /// Makes sure that `total` bytes fit the active segment.
+    pub(super) fn make_room(&self, tail: &mut Tail, total: u64) -> Result<(), AppendError> {
+        let limit = self.settings.segment_size.saturating_sub(SEGMENT_HEADER);
+        if total > limit {
+            return Err(AppendError::TooLarge { bytes: total, limit });
+        }
+        if !tail.broken && tail.active.limit() - tail.active.end() >= total {
+            return Ok(());
+        }
+        // An empty segment is replaced where it is; otherwise the next one begins where this one ends.
+        let base = if tail.active.is_empty() { tail.active.base } else { tail.active.end() };
+        self.roll(tail, base)
+    }
+
+    /// Seals the active segment and opens one at `base`.
+    pub(super) fn roll(&self, tail: &mut Tail, base: u64) -> Result<(), AppendError> {
+        let old = Arc::clone(&tail.active);
+        let previous = if old.is_empty() { old.previous } else { (old.end(), old.stamp()) };
+        let header = SegmentHeader { base, previous_end: previous.0, previous_stamp: previous.1 };
+        let free = self.take_free(tail)?;
+        if let Err(error) =
+            self.sync_renames(tail).and_then(|()| name_segment(&*self.storage, &self.settings, &free, header))
+        {
+            tail.free.push(free);
+            return Err(error.into());
+        }
+        let segment = Arc::new(Segment::new(base, self.settings.segment_size, free.file, previous));
+        self.install(tail, &old, segment);
+        Ok(())
+    }
+
+    fn install(&self, tail: &mut Tail, old: &Arc<Segment>, segment: Arc<Segment>) {
+        let mut segments = self.segments.write();
+        if old.is_empty() {
+            segments.pop_back();
+        }
+        segments.push_back(Arc::clone(&segment));
+        drop(segments);
+        self.end.send_replace(segment.end());
+        tail.broken = false;
+        tail.active = segment;
+        if !old.is_empty() {
+            self.seal(tail, Arc::clone(&old.file));
+        } else if old.base != tail.active.base {
+            drop(self.storage.remove(&segment_name(old.base)));
+        }
+    }
+
+    /// What is sealed outlives a loss of power, in either durability. With `fsync` it is synced already.
+    fn seal(&self, tail: &Tail, file: Arc<dyn StorageFile>) {
+        if self.settings.durability == Durability::Os {
+            match &tail.sealer {
+                Some(sealer) => sealer.seal(file),
+                None => drop(file.sync().and_then(|()| self.storage.sync_dir())),
+            }
+        }
+    }
+
+    /// Before a recycled file is written over, its old name must be gone for good.
+    fn sync_renames(&self, tail: &mut Tail) -> io::Result<()> {
+        if tail.dir_dirty && self.settings.durability == Durability::Fsync {
+            self.storage.sync_dir()?;
+        }
+        tail.dir_dirty = false;
+        Ok(())
+    }
+
+    fn take_free(&self, tail: &mut Tail) -> Result<FreeFile, AppendError> {
+        if let Some(free) = tail.free.pop() {
+            return Ok(free);
+        }
+        if self.total(tail) + self.settings.segment_size > self.settings.max_bytes {
+            return Err(AppendError::Full { reason: "log full", retry_after: RETRY_AFTER_DISK });
+        }
+        tail.next_free += 1;
+        Ok(create(&*self.storage, tail.next_free, self.settings.segment_size)?)
+    }
+}
+
+impl Stream {
+    /// Gives back the sealed segments that lie wholly below `position`; how many.
+    pub fn release_before(&self, position: u64) -> usize {
+        let shared = &*self.shared;
+        let mut tail = shared.tail.lock();
+        let mut released = 0;
+        loop {
+            let Some(oldest) = shared.segments.read().front().cloned() else {
+                break;
+            };
+            if Arc::ptr_eq(&oldest, &tail.active) || oldest.end() > position {
+                break;
+            }
+            tail.next_free += 1;
+            let name = free_name(tail.next_free);
+            if shared.storage.rename(&segment_name(oldest.base), &name).is_err() {
+                break;
+            }
+            tail.dir_dirty = true;
+            oldest.release();
+            shared.segments.write().pop_front();
+            shared.recycle(&mut tail, &oldest, name);
+            released += 1;
+        }
+        released
+    }
+
+    /// Whether an append of `total` bytes can be taken without giving back a segment.
+    #[must_use]
+    pub fn has_room(&self, total: u64) -> bool {
+        let tail = self.shared.tail.lock();
+        let settings = &self.shared.settings;
+        (!tail.broken && tail.active.limit() - tail.active.end() >= total)
+            || !tail.free.is_empty()
+            || self.shared.total(&tail) + settings.segment_size <= settings.max_bytes
+    }
+
+    /// Makes every later frame lie at or beyond `position` (and at a multiple of 8).
+    pub(crate) fn open_beyond(&self, position: u64) -> Result<(), AppendError> {
+        let mut tail = self.shared.tail.lock();
+        if position <= tail.active.end() {
+            return Ok(());
+        }
+        self.shared.roll(&mut tail, position.next_multiple_of(ALIGN))
+    }
+
+    /// Takes all of `max_bytes`.
+    pub(super) fn preallocate(&self) -> Result<(), LogError> {
+        let shared = &*self.shared;
+        let mut tail = shared.tail.lock();
+        while shared.total(&tail) + shared.settings.segment_size <= shared.settings.max_bytes {
+            tail.next_free += 1;
+            let file = create(&*shared.storage, tail.next_free, shared.settings.segment_size)
+                .map_err(LogError::io("preallocating the segments"))?;
+            tail.free.push(file);
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// Keeps the file for recycling, or removes it.
+    fn recycle(&self, tail: &mut Tail, segment: &Segment, name: String) {
+        let wanted = self.settings.preallocate_all || tail.free.len() < SPARE_FILES;
+        if wanted && segment.size == self.settings.segment_size {
+            tail.free.push(FreeFile { name, file: Arc::clone(&segment.file) });
+        } else {
+            drop(self.storage.remove(&name));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Finding frames where no index says where they are: the tail after a crash, and the way past damage.
+
+use super::segment::Segment;
+use crate::log::checksum::crc32c;
+use crate::log::frame::{ALIGN, FRAME_HEADER, FrameHeader, MAGIC};
+use std::io;
+
+/// Read at once while looking for a frame header.
+const WINDOW: usize = 128 * 1024;
+
+/// The header of the frame at `position`; `None` when there is none whose frame ends by `limit`.
+pub(super) fn header_at(segment: &Segment, position: u64, limit: u64) -> io::Result<Option<FrameHeader>> {
+    let mut bytes = [0; FRAME_HEADER];
+    if segment.read(position, &mut bytes)? < bytes.len() {
+        return Ok(None);
+    }
+    Ok(FrameHeader::decode(&bytes, position).filter(|header| header.next() <= limit))
+}
+
+/// The body of a frame; `None` when its checksum does not match.
+pub(super) fn body_of(segment: &Segment, header: &FrameHeader) -> io::Result<Option<Vec<u8>>> {
+    let mut body = vec![0; header.body_len as usize];
+    let read = segment.read(header.position + FRAME_HEADER as u64, &mut body)?;
+    Ok((read == body.len() && crc32c(&body) == header.body_crc).then_some(body))
+}
+
+/// The first frame header at or after `from` whose frame ends by `limit`. What cannot be read is passed over.
+pub(super) fn find(segment: &Segment, from: u64, limit: u64) -> Option<FrameHeader> {
+    let mut window = vec![0; WINDOW];
+    let mut at = from.next_multiple_of(ALIGN);
+    while at.saturating_add(FRAME_HEADER as u64) <= limit {
+        let wanted = usize::try_from(limit - at).unwrap_or(usize::MAX).min(WINDOW);
+        let read = segment.read(at, window.get_mut(..wanted).unwrap_or_default()).unwrap_or(0);
+        let found = in_window(window.get(..read).unwrap_or_default(), at, limit);
+        if found.is_some() {
+            return found;
+        }
+        // Windows overlap by a header, so that none is missed on their border.
+        at += (wanted.saturating_sub(FRAME_HEADER) as u64).next_multiple_of(ALIGN).max(ALIGN);
+    }
+    None
+}
+
+fn in_window(window: &[u8], at: u64, limit: u64) -> Option<FrameHeader> {
+    let magic = MAGIC.to_le_bytes();
+    (0..window.len()).step_by(ALIGN as usize).find_map(|offset| {
+        let bytes = window.get(offset..)?.first_chunk::<FRAME_HEADER>()?;
+        if !bytes.starts_with(&magic) {
+            return None;
+        }
+        FrameHeader::decode(bytes, at + offset as u64).filter(|header| header.next() <= limit)
+    })
+}
+
+/// Where the frames of a segment end, and the stamp of the last: the end of the last whole frame in it. Damage before it
+/// is left for readers to meet. Stamps never step back, so a frame with a lower one is the rest of a write that failed.
+pub(super) fn end_of(segment: &Segment) -> (u64, u64) {
+    let (mut end, mut stamp) = (segment.first(), segment.previous.1);
+    let mut at = segment.first();
+    let limit = segment.limit();
+    loop {
+        let header = match header_at(segment, at, limit) {
+            Ok(Some(header)) => header,
+            _ => match find(segment, at + ALIGN, limit) {
+                Some(header) => header,
+                None => return (end, stamp),
+            },
+        };
+        let whole = header.stamp >= stamp && matches!(body_of(segment, &header), Ok(Some(_)));
+        if whole {
+            (end, stamp) = (header.next(), header.stamp);
+        }
+        at = header.next();
+    }
+}
