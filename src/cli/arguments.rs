@@ -5,7 +5,11 @@ use clap::{Args, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[derive(Debug, Parser)]
-#[command(name = "tailwater", version, about = "Tail sampling for LLM inference: OTLP in, OTLP out, a durable log between")]
+#[command(
+    name = "tailwater",
+    version,
+    about = "Tail sampling for LLM inference: OTLP in, OTLP out, a durable log between"
+)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
