@@ -1,7 +1,8 @@
 //! What was typed. `tailwater --config F` is `tailwater run --config F`, as a Collector is started.
 
-use super::{run, validate};
+use super::{check, run, validate};
 use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Debug, Parser)]
@@ -35,6 +36,13 @@ enum Command {
     Run(ConfigArguments),
     /// Check a config and say all that is wrong with it; exits with 78 when something is
     Validate(ConfigArguments),
+    /// Prove the log of a stopped daemon: every decision follows from its records
+    Check {
+        #[command(flatten)]
+        config: ConfigArguments,
+        /// The buffer's directory, when it is not the config's
+        directory: Option<PathBuf>,
+    },
 }
 
 pub(crate) fn main() -> ExitCode {
@@ -43,5 +51,6 @@ pub(crate) fn main() -> ExitCode {
         None => run::run(&arguments.config),
         Some(Command::Run(config)) => run::run(&config),
         Some(Command::Validate(config)) => validate::validate(&config),
+        Some(Command::Check { config, directory }) => check::check(&config, directory),
     }
 }

@@ -1,6 +1,7 @@
 //! What the `tailwater` command does, one file for each subcommand.
 
 mod arguments;
+mod check;
 mod logging;
 mod run;
 mod sources;

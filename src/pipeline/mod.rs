@@ -4,6 +4,7 @@
 
 mod budgets;
 mod build;
+mod check;
 mod export;
 mod health;
 mod receive;
@@ -11,6 +12,7 @@ mod running;
 mod start_error;
 mod stop;
 
+pub use check::check;
 pub use health::{Health, Readiness};
 pub use running::{ExporterView, Pipeline, SamplerView};
 pub use start_error::StartError;

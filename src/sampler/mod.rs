@@ -4,6 +4,7 @@
 //! read those by [`KeptReader`]. The decision log is the authority: what stands there is never decided again.
 
 mod batch;
+mod check;
 mod coverage;
 mod delivery;
 mod effects;
@@ -27,6 +28,7 @@ mod stats;
 mod timers;
 mod worker;
 
+pub use check::{CheckReport, Checked, check};
 pub use delivery::{Delivered, Delivery};
 pub use evidence::Evidence;
 pub use handle::{OpenSampler, Sampler, Shared};
