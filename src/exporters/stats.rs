@@ -33,6 +33,9 @@ pub enum LastError {
 }
 
 impl LastError {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::None, Self::Retryable, Self::Throttled, Self::Permanent];
+
     /// The label in metrics.
     #[must_use]
     pub fn label(self) -> &'static str {

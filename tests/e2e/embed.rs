@@ -15,6 +15,9 @@ async fn the_example_delivers_what_was_submitted() {
     let fixture = fixtures::protobuf().remove(0);
     let request = place.path().join("request.pb");
     fs::write(&request, &fixture.bytes).unwrap();
+    // Built without a limit in time, so that running it can have one.
+    let build = ["build", "--quiet", "--locked", "--example", "embed"];
+    assert!(Command::new(env!("CARGO")).args(build).status().unwrap().success());
     let mut command = Command::new(env!("CARGO"));
     command.args(["run", "--quiet", "--locked", "--example", "embed", "--"]);
     command.arg(place.path().join("config.yaml")).arg(request);

@@ -36,6 +36,7 @@ async fn a_taken_port_is_named() {
     // Nothing stays behind that would keep the next start from working.
     let mut daemon = place.start().await;
     assert!(daemon.terminate().await.0.success());
+    assert!(!daemon.log().contains('\x1b'), "a log file has colours: {}", daemon.log());
 }
 
 #[test]

@@ -147,6 +147,7 @@ impl<A: Send + Sync + 'static> Log<A> for SpanLog<A> {
         LogStats {
             bytes: core.stream.bytes(),
             max_bytes: core.stream.max_bytes(),
+            held_bytes: core.stream.bytes_from(core.holds.least()),
             segments: core.stream.segments().len(),
             start: self.start(),
             end: self.end(),
