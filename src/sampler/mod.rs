@@ -27,6 +27,8 @@ mod settings;
 mod skeletons;
 mod snapshot;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod worker;
 
