@@ -1,5 +1,12 @@
 //! Tailwater: tail sampling for LLM inference.
 
 pub mod clock;
+pub mod config;
+pub mod exporters;
+pub mod genai;
 pub mod log;
 pub mod otlp;
+pub mod pipeline;
+pub mod receivers;
+pub mod rules;
+pub mod sampler;

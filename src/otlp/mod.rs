@@ -1,14 +1,35 @@
 //! OTLP as bytes: scan, split by partition, stitch.
 //!
 //! Knows no rule and no store. A request arrives as one `Bytes`; a span is a range in it and is never decoded into
-//! objects on the way through. `opentelemetry-proto` and `prost` appear only in the JSON edge and in tests.
+//! objects on the way through. `opentelemetry-proto` and `prost` appear only at the JSON edge and in tests.
 
 mod answer;
 mod budget;
+mod export_response;
+mod fields;
 mod ids;
+pub mod json;
+#[cfg(test)]
+mod oracle;
 mod partition;
+mod scan;
+mod span;
+mod span_count;
+mod split;
+mod stitch;
+mod value;
+mod wire;
 
 pub use answer::{Accepted, Refusal, SourceId, Submit, Submitted};
 pub use budget::{IntakeBudget, Reservation};
+pub use export_response::export_response;
 pub use ids::TraceId;
 pub use partition::partition_of;
+pub(crate) use scan::index;
+pub use scan::{Scan, scan};
+pub use span::{Blind, STATUS_ERROR, SpanError, SpanHead, Visitor};
+pub(crate) use span_count::count_spans;
+pub use split::{Piece, PieceBlock, Split, split};
+pub use stitch::{Stitch, StitchError};
+pub use value::AnyValue;
+pub use wire::WireError;

@@ -1,0 +1,150 @@
+//! The decoder kit, second half: [`Fields`], the keys of one mapping.
+//!
+//! Invariant: every key of the mapping is either asked for or reported. Whatever was not asked for by the time the
+//! `Fields` goes out of scope is an unknown key; it cannot be forgotten.
+
+use std::time::Duration;
+
+use super::decoder::{Item, join};
+use super::diagnostic::Severity;
+use super::nearest::nearest;
+use super::node::Entry;
+
+/// A mapping whose keys are known.
+pub(crate) struct Fields<'a> {
+    item: Item<'a>,
+    entries: &'a [Entry],
+    known: Vec<&'static str>,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(item: Item<'a>, entries: &'a [Entry]) -> Self {
+        Self { item, entries, known: Vec::new() }
+    }
+
+    /// The mapping itself.
+    pub(crate) fn item(&self) -> &Item<'a> {
+        &self.item
+    }
+
+    fn entry(&mut self, key: &'static str) -> Option<&'a Entry> {
+        self.known.push(key);
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// The value of a key, null included.
+    pub(crate) fn get_or_null(&mut self, key: &'static str) -> Option<Item<'a>> {
+        let path = join(&self.item.path, key);
+        let decoder = self.item.decoder;
+        self.entry(key).map(|entry| Item { decoder, node: &entry.node, path })
+    }
+
+    /// The value of a key; nothing when it is absent or null.
+    pub(crate) fn get(&mut self, key: &'static str) -> Option<Item<'a>> {
+        self.get_or_null(key).filter(|item| !item.node.is_null())
+    }
+
+    /// The value of a key that must be there.
+    pub(crate) fn require(&mut self, key: &'static str, what: &str) -> Option<Item<'a>> {
+        let found = self.get(key);
+        if found.is_none() {
+            let path = join(&self.item.path, key);
+            self.item.decoder.error(self.item.node.place, &path, format!("missing: expected {what}"));
+        }
+        found
+    }
+
+    pub(crate) fn string(&mut self, key: &'static str) -> Option<String> {
+        self.get(key)?.string()
+    }
+
+    pub(crate) fn boolean(&mut self, key: &'static str) -> Option<bool> {
+        self.get(key)?.boolean()
+    }
+
+    pub(crate) fn u64(&mut self, key: &'static str) -> Option<u64> {
+        self.get(key)?.u64()
+    }
+
+    pub(crate) fn i64(&mut self, key: &'static str) -> Option<i64> {
+        self.get(key)?.i64()
+    }
+
+    pub(crate) fn duration(&mut self, key: &'static str) -> Option<Duration> {
+        self.get(key)?.duration()
+    }
+
+    pub(crate) fn strings(&mut self, key: &'static str) -> Vec<String> {
+        self.get(key).map(|item| item.strings()).unwrap_or_default()
+    }
+
+    pub(crate) fn one_of<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+        self.get(key)?.one_of(words)
+    }
+
+    /// The fields of a mapping below a key.
+    pub(crate) fn fields(&mut self, key: &'static str) -> Option<Fields<'a>> {
+        self.get(key)?.fields()
+    }
+
+    /// A key that is taken and changes nothing: a warning that says why.
+    pub(crate) fn no_effect(&mut self, key: &'static str, why: &str) {
+        self.at_key(key, Severity::Warning, format!("has no effect: {why}"), None);
+    }
+
+    fn at_key(&mut self, key: &'static str, severity: Severity, message: String, help: Option<String>) {
+        let path = join(&self.item.path, key);
+        let decoder = self.item.decoder;
+        if let Some(entry) = self.entry(key).filter(|entry| !entry.node.is_null()) {
+            decoder.at_key(severity, entry, &path, message, help);
+        }
+    }
+
+    /// A key that is taken silently, because what it asks for holds anyway.
+    pub(crate) fn accept(&mut self, keys: &[&'static str]) {
+        self.known.extend_from_slice(keys);
+    }
+
+    /// A key of the Collector that we do not honour: an error that says what to do.
+    pub(crate) fn not_yet(&mut self, key: &'static str, help: &str) {
+        self.at_key(key, Severity::Error, "not supported yet".to_owned(), Some(help.to_owned()));
+    }
+
+    /// Keys that have not been asked for yet.
+    pub(crate) fn rest(&self) -> impl Iterator<Item = &'a Entry> {
+        self.entries.iter().filter(|entry| !self.known.contains(&entry.key.as_str()))
+    }
+
+    /// Takes every key, so that none is reported as unknown.
+    pub(crate) fn take_rest(&mut self) {
+        self.rest().for_each(|entry| self.item.decoder.hide(entry));
+        self.entries = &[];
+    }
+
+    fn report_unknown(&self, entry: &Entry) {
+        let close = nearest(&entry.key, self.known.iter().copied());
+        // Below a secret key a mistyped key may be a keyword.
+        let hidden = self.item.node.secret && !self.item.path.ends_with("headers");
+        let path = if hidden { self.item.path.clone() } else { join(&self.item.path, &entry.key) };
+        let message = match close {
+            Some(close) => format!("unknown key; did you mean `{close}`?"),
+            None if self.known.is_empty() => "unknown key; no key is expected here".to_owned(),
+            None => "unknown key".to_owned(),
+        };
+        let help = (close.is_none() && !self.known.is_empty()).then(|| {
+            let mut known = self.known.clone();
+            known.sort_unstable();
+            known.dedup();
+            format!("known here: `{}`", known.join("`, `"))
+        });
+        self.item.decoder.at_key(Severity::Error, entry, &path, message, help);
+    }
+}
+
+impl Drop for Fields<'_> {
+    fn drop(&mut self) {
+        for entry in self.rest() {
+            self.report_unknown(entry);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Sources and overrides to a checked [`Config`], or to everything that is wrong with them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::decoder::{Decoder, Item};
+use super::diagnostic::{Diagnostic, Severity};
+use super::duplicates;
+use super::expand::{self, Env};
+use super::merge::{merge, nest};
+use super::node::{Node, Place, Value};
+use super::secret;
+use super::service;
+use super::settings::Config;
+use super::sources::Sources;
+use super::yaml;
+
+/// One config file.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Source {
+    /// As messages name it.
+    pub name: String,
+    /// Where relative paths of keyword files begin.
+    pub directory: PathBuf,
+    /// The YAML text.
+    pub text: String,
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The text may hold credentials.
+        f.debug_struct("Source").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Source {
+    /// A text that is no file.
+    #[must_use]
+    pub fn text(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.into(), directory: PathBuf::new(), text: text.into() }
+    }
+
+    /// Reads a file, named as on the command line; `file:PATH` is taken as the Collector takes it.
+    ///
+    /// # Errors
+    /// The user's: the file cannot be read, is larger than 4 MiB or is not UTF-8.
+    pub fn read(name: &str) -> Result<Self, Diagnostic> {
+        let path = Path::new(name.strip_prefix("file:").unwrap_or(name));
+        let refuse = |message: String| message_only(name, message);
+        let limit = u64::try_from(yaml::MAX_BYTES).unwrap_or(u64::MAX);
+        let mut bytes = Vec::new();
+        let opened = File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes));
+        opened.map_err(|error| refuse(format!("cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|_| refuse("is not UTF-8".to_owned()))?;
+        let directory = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { name: path.display().to_string(), directory, text })
+    }
+}
+
+/// A config that can be started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The settings.
+    pub config: Config,
+    /// What has no effect, or another one than expected.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Merges the sources in order, lays the overrides (`key.path=value`, `key::path=value`) on top, expands `${env:NAME}`
+/// and checks everything.
+///
+/// # Errors
+/// The user's: all findings of the run, errors and warnings, in the order of the files.
+pub fn load(sources: &[Source], overrides: &[String], env: Env<'_>) -> Result<Loaded, Vec<Diagnostic>> {
+    let mut texts = Sources::default();
+    let mut trees = Vec::new();
+    let mut broken = Vec::new();
+    for source in sources {
+        match read(&mut texts, source) {
+            Ok(tree) => trees.push(tree),
+            Err(found) => broken.push(found),
+        }
+    }
+    for text in overrides {
+        match read_override(&mut texts, text) {
+            Ok(tree) => trees.push(tree),
+            Err(found) => broken.push(found),
+        }
+    }
+    if !broken.is_empty() {
+        return Err(broken);
+    }
+    let decoder = Decoder::new(&texts);
+    let config = check(&decoder, trees, env);
+    let found = decoder.finish();
+    let is_error = |found: &Diagnostic| found.severity == Severity::Error;
+    match config {
+        Some(config) if !found.iter().any(is_error) => Ok(Loaded { config, warnings: found }),
+        _ => Err(found),
+    }
+}
+
+fn check(decoder: &Decoder<'_>, trees: Vec<Node>, env: Env<'_>) -> Option<Config> {
+    let start = Place { file: 0, line: 1, column: 1 };
+    let mut root = Node::new(start, Value::Null);
+    for mut tree in trees {
+        if !matches!(tree.value, Value::Map(_) | Value::Null) {
+            decoder.error(
+                tree.place,
+                "",
+                format!("expected a mapping with `receivers`, `service` and so on, found {}", tree.kind()),
+            );
+            continue;
+        }
+        duplicates::refuse(decoder, &mut tree, "");
+        if root.is_null() {
+            root = tree;
+        } else {
+            merge(&mut root, tree);
+        }
+    }
+    if root.is_null() && !decoder.has_findings() {
+        decoder.error_help(start, "", "the config is empty", "name a config file with `--config`");
+    }
+    if root.is_null() {
+        return None;
+    }
+    expand::expand(decoder, &mut root, "", env);
+    service::decode(&Item { decoder, node: &root, path: String::new() }, env)
+}
+
+fn read(texts: &mut Sources, source: &Source) -> Result<Node, Diagnostic> {
+    let file = texts.add(&source.name, &source.directory, &source.text);
+    match yaml::parse(&source.text, file) {
+        Ok(mut tree) => {
+            secret::mark(&mut tree);
+            texts.show(file, secret::lines(&tree, &source.text));
+            Ok(tree)
+        }
+        Err(yaml::Broken { place, message }) => Err(texts.diagnostic(Severity::Error, place, "", message)),
+    }
+}
+
+fn read_override(texts: &mut Sources, text: &str) -> Result<Node, Diagnostic> {
+    const SHAPE: &str = "expected `key.path=value` or `key::path=value`";
+    // Without `=` the whole may be a secret.
+    let (path, value) = text.split_once('=').ok_or_else(|| message_only("--set", SHAPE.to_owned()))?;
+    let file = texts.add(&format!("--set {path}"), Path::new(""), value);
+    let node = yaml::parse(value, file)
+        .map_err(|broken| texts.diagnostic(Severity::Error, broken.place, "", broken.message))?;
+    let place = Place { file, line: 1, column: 1 };
+    let mut tree = nest(path, node, place).ok_or_else(|| message_only("--set", SHAPE.to_owned()))?;
+    secret::mark(&mut tree);
+    texts.show(file, secret::lines(&tree, value));
+    Ok(tree)
+}
+
+fn message_only(file: &str, message: String) -> Diagnostic {
+    let file = file.to_owned();
+    Diagnostic {
+        severity: Severity::Error,
+        file,
+        line: 0,
+        column: 0,
+        key: String::new(),
+        message,
+        help: None,
+        source: None,
+    }
+}

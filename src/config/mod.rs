@@ -1,0 +1,48 @@
+//! YAML to checked settings; errors with a place in the file.
+//!
+//! [`load`] merges config files and `--set` overrides, expands `${env:NAME}` and gives a [`Config`] or every
+//! [`Diagnostic`] of the run. Stages: text to a located tree (`yaml`), merge, expand, then a decoder kit (`decoder`,
+//! `fields`) that records every error and goes on, then what holds between components (`service`, `shared`).
+//!
+//! Invariants: no key is silently ignored; no secret value is in a diagnostic (`secret`); no input panics.
+
+mod batch;
+mod buffer;
+mod catalogue;
+mod cgroup;
+mod component;
+mod decoder;
+mod delivery;
+mod diagnostic;
+mod duplicates;
+mod endpoint;
+mod expand;
+mod extensions;
+mod fields;
+mod go_duration;
+mod keywords;
+mod load;
+mod local_exporter;
+mod memory;
+mod merge;
+mod nearest;
+mod node;
+mod otlp_exporter;
+mod otlp_receiver;
+mod pipelines;
+mod policies;
+mod secret;
+mod service;
+pub mod settings;
+mod shared;
+mod size;
+mod sources;
+mod tail_sampling;
+mod telemetry;
+mod tls;
+mod yaml;
+
+pub use cgroup::{memory_limit, memory_limit_below};
+pub use diagnostic::{Diagnostic, Severity};
+pub use load::{Loaded, Source, load};
+pub use settings::Config;

@@ -1,0 +1,187 @@
+//! `service.pipelines`: which components are used and how they are wired.
+
+use std::collections::BTreeSet;
+
+use super::catalogue::Section;
+use super::component::{ComponentId, Declared, find};
+use super::decoder::{Item, join};
+use super::memory::Limit;
+use super::nearest::nearest;
+use super::node::{Entry, Place};
+use super::settings::{BatchSettings, ReceiverSettings};
+use super::tail_sampling::Instance;
+use crate::exporters::ExporterSettings;
+
+/// A processor of a pipeline.
+#[derive(Debug, Clone)]
+pub(crate) enum Processor {
+    Sampler(Box<Instance>),
+    Batch(BatchSettings),
+    Limiter(Limit),
+}
+
+/// Everything that pipelines may name.
+pub(crate) struct Declarations {
+    pub receivers: Vec<Declared<ReceiverSettings>>,
+    pub processors: Vec<Declared<Processor>>,
+    pub exporters: Vec<Declared<ExporterSettings>>,
+}
+
+/// A traces pipeline as it is wired. `sampler` is `None` when its block has errors.
+pub(crate) struct Wired {
+    pub name: String,
+    pub place: Place,
+    pub receivers: Vec<String>,
+    pub sampler: Option<Instance>,
+    pub batch: Option<BatchSettings>,
+    pub limit: Option<Limit>,
+    pub exporters: Vec<String>,
+}
+
+/// Ids that a pipeline names.
+#[derive(Default)]
+pub(crate) struct Used {
+    pub receivers: BTreeSet<String>,
+    pub processors: BTreeSet<String>,
+    pub exporters: BTreeSet<String>,
+}
+
+/// Decodes all pipelines.
+pub(crate) fn decode(item: &Item<'_>, known: &Declarations, used: &mut Used) -> Vec<Wired> {
+    let pairs = item.pairs();
+    if pairs.is_empty() && item.fields().is_some() {
+        item.error_help(
+            "no pipeline",
+            "add `traces: {receivers: [...], processors: [tail_sampling], exporters: [...]}`",
+        );
+    }
+    let mut out: Vec<Wired> = Vec::new();
+    for (entry, item) in pairs {
+        let Some(name) = pipeline_id(entry, &item) else {
+            // What it names is no typing error: do not call it unused.
+            mention(&item, used);
+            continue;
+        };
+        if let Some(wired) = pipeline(name, &item, known, used) {
+            out.push(wired);
+        }
+    }
+    out
+}
+
+fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<String> {
+    const LATER: &str = "keep this pipeline in a Collector beside this process; here only traces are taken";
+    let error = |message: String| item.decoder.error(entry.key_place, &item.path, message);
+    let Ok(id) = ComponentId::parse(&entry.key) else {
+        error("expected a pipeline id: `traces` or `traces/name`".to_owned());
+        return None;
+    };
+    match id.kind.as_str() {
+        "traces" => return Some(id.text),
+        "metrics" | "logs" | "profiles" => {
+            let message = format!("pipelines of {} are not supported yet", id.kind);
+            item.decoder.error_help(entry.key_place, &item.path, message, LATER);
+        }
+        _ => match nearest(&id.kind, ["traces", "metrics", "logs", "profiles"]) {
+            Some(close) => error(format!("unknown signal; did you mean `{close}`?")),
+            None => error("unknown signal: expected `traces` or `traces/name`".to_owned()),
+        },
+    }
+    None
+}
+
+/// Marks what a pipeline names as used, whatever it is.
+fn mention(item: &Item<'_>, used: &mut Used) {
+    let super::node::Value::Map(entries) = &item.node.value else { return };
+    for entry in entries {
+        let super::node::Value::Seq(items) = &entry.node.value else { continue };
+        let ids = items.iter().filter_map(|node| match &node.value {
+            super::node::Value::Str(text) => ComponentId::parse(text).ok().map(|id| id.text),
+            _ => None,
+        });
+        match entry.key.as_str() {
+            "receivers" => used.receivers.extend(ids),
+            "processors" => used.processors.extend(ids),
+            "exporters" => used.exporters.extend(ids),
+            _ => {}
+        }
+    }
+}
+
+fn pipeline(name: String, item: &Item<'_>, known: &Declarations, used: &mut Used) -> Option<Wired> {
+    let mut fields = item.fields()?;
+    let receivers = fields.get("receivers").map(|item| item.list()).unwrap_or_default();
+    let processors = fields.get("processors").map(|item| item.list()).unwrap_or_default();
+    let exporters = fields.get("exporters").map(|item| item.list()).unwrap_or_default();
+    for (items, what) in [(&receivers, "receivers"), (&exporters, "exporters")] {
+        if items.is_empty() {
+            let path = join(&item.path, what);
+            item.decoder.error(item.node.place, &path, format!("missing: expected at least one of the {what}"));
+        }
+    }
+    let receivers = references(&receivers, &known.receivers, Section::Receivers);
+    let processors = references(&processors, &known.processors, Section::Processors);
+    let exporters = references(&exporters, &known.exporters, Section::Exporters);
+    used.receivers.extend(receivers.iter().cloned());
+    used.processors.extend(processors.iter().cloned());
+    used.exporters.extend(exporters.iter().cloned());
+    let mut wired =
+        Wired { name, place: item.node.place, receivers, sampler: None, batch: None, limit: None, exporters };
+    process(item, &processors, known, &mut wired);
+    Some(wired)
+}
+
+/// Sorts the processors of a pipeline out; exactly one must be a sampler.
+fn process(item: &Item<'_>, ids: &[String], known: &Declarations, wired: &mut Wired) {
+    let samplers = ids.iter().filter(|id| id.split('/').next() == Some("tail_sampling")).count();
+    let path = join(&item.path, "processors");
+    let error = |message: &str, help: &str| item.decoder.error_help(item.node.place, &path, message, help);
+    match samplers {
+        1 => {}
+        0 => error(
+            "a traces pipeline without `tail_sampling` is not supported yet",
+            "add a `tail_sampling` whose only policy is `{name: all, type: always_sample}` to keep every trace",
+        ),
+        _ => error("expected one `tail_sampling`, found several", "use one pipeline for each"),
+    }
+    for id in ids {
+        match find(&known.processors, id).and_then(|declared| declared.settings.as_ref()) {
+            Some(Processor::Sampler(instance)) => wired.sampler = Some((**instance).clone()),
+            Some(Processor::Batch(batch)) => wired.batch = Some(*batch),
+            Some(Processor::Limiter(limit)) => wired.limit = Some(limit.clone()),
+            None => {}
+        }
+    }
+}
+
+/// Ids of a list that are declared; each once.
+fn references<T>(items: &[Item<'_>], declared: &[Declared<T>], section: Section) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for item in items {
+        let Some(text) = item.string() else { continue };
+        let id = match ComponentId::parse(&text) {
+            Ok(id) => id.text,
+            Err(message) => {
+                item.error(message);
+                continue;
+            }
+        };
+        if find(declared, &id).is_none() {
+            refuse_reference(item, &id, declared, section);
+        } else if out.contains(&id) {
+            item.error(format!("this {} stands in the list already", section.one()));
+        } else {
+            out.push(id);
+        }
+    }
+    out
+}
+
+fn refuse_reference<T>(item: &Item<'_>, id: &str, declared: &[Declared<T>], section: Section) {
+    let message = format!("no {} `{id}` is declared under `{}`", section.one(), section.name());
+    let message = if item.node.secret { format!("not declared under `{}`", section.name()) } else { message };
+    match nearest(id, declared.iter().map(|component| component.id.as_str())) {
+        Some(close) => item.error(format!("{message}; did you mean `{close}`?")),
+        None => item.error(message),
+    }
+}

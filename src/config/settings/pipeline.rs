@@ -1,0 +1,47 @@
+//! The whole checked config.
+
+use std::time::Duration;
+
+use super::{InstanceSettings, ReceiverSettings, TelemetrySettings};
+use crate::exporters::ExporterSettings;
+
+/// What a config file says, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Receivers that a pipeline uses.
+    pub receivers: Vec<ReceiverSettings>,
+    /// Traces pipelines, in the order of the file; at least one.
+    pub instances: Vec<PipelineSettings>,
+    /// Exporters that a pipeline uses.
+    pub exporters: Vec<ExporterSettings>,
+    /// `service.telemetry`.
+    pub telemetry: TelemetrySettings,
+    /// `host:port` of `health_check`, when it stands in `service.extensions`.
+    pub health: Option<String>,
+}
+
+/// One traces pipeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PipelineSettings {
+    /// `traces` or `traces/name`.
+    pub name: String,
+    /// Ids of receivers, each once.
+    pub receivers: Vec<String>,
+    /// The `tail_sampling` of this pipeline.
+    pub sampler: InstanceSettings,
+    /// Ids of exporters, each once.
+    pub exporters: Vec<String>,
+    /// The `batch` processor, for the exporters' batching.
+    pub batch: Option<BatchSettings>,
+}
+
+/// The `batch` processor. Sizes count spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchSettings {
+    /// A batch leaves at the latest after this time; 200 ms as in the Collector.
+    pub timeout: Duration,
+    /// A batch leaves when it has so many spans; 8192 as in the Collector. 0: at once.
+    pub send_batch_size: u64,
+    /// No batch has more spans; 0: no limit.
+    pub send_batch_max_size: u64,
+}

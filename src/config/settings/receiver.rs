@@ -1,0 +1,14 @@
+//! One `otlp` receiver of the config.
+
+use crate::receivers::{OtlpGrpcSettings, OtlpHttpSettings};
+
+/// One `otlp` receiver: at least one of the two protocols.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReceiverSettings {
+    /// `otlp` or `otlp/name`.
+    pub id: String,
+    /// `protocols.grpc`.
+    pub grpc: Option<OtlpGrpcSettings>,
+    /// `protocols.http`.
+    pub http: Option<OtlpHttpSettings>,
+}

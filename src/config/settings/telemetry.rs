@@ -1,0 +1,36 @@
+//! Checked `service.telemetry`.
+
+/// Lowest level that is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum LogLevel {
+    /// Everything.
+    Debug,
+    /// The Collector's default.
+    #[default]
+    Info,
+    /// Warnings and errors.
+    Warn,
+    /// Errors only.
+    Error,
+}
+
+/// How a log line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people; the Collector's default.
+    #[default]
+    Console,
+    /// One JSON object a line.
+    Json,
+}
+
+/// `service.telemetry`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TelemetrySettings {
+    /// `logs.level`.
+    pub log_level: LogLevel,
+    /// `logs.encoding`.
+    pub log_format: LogFormat,
+    /// `host:port` of `/metrics`; the Collector's default `localhost:8888`. None: `metrics.level: none`.
+    pub metrics_address: Option<String>,
+}

@@ -1,0 +1,126 @@
+//! The `tail_sampling` processor: the Collector's keys and ours.
+
+use std::time::Duration;
+
+use super::buffer::{self, Buffer};
+use super::component::ComponentId;
+use super::decoder::Item;
+use super::fields::Fields;
+use super::memory::{self, Memory};
+use super::policies;
+use super::settings::Compat;
+use crate::rules::PolicySpec;
+
+/// The Collector's default.
+const DECISION_WAIT: Duration = Duration::from_secs(30);
+/// design.md section 2: ten minutes of log time after a trace's last piece.
+const LATE_WINDOW: Duration = Duration::from_secs(600);
+
+/// One block, before the buffer and the memory that all instances share are settled.
+#[derive(Debug, Clone)]
+pub(crate) struct Instance {
+    pub id: String,
+    pub decision_wait: Duration,
+    pub decision_wait_after_root_received: Option<Duration>,
+    pub num_traces: Option<u64>,
+    pub sampled_cache_size: u64,
+    pub non_sampled_cache_size: u64,
+    pub block_on_overflow: bool,
+    pub sample_on_first_match: bool,
+    pub drop_pending_traces_on_shutdown: bool,
+    pub maximum_trace_size_bytes: Option<u64>,
+    pub maximum_trace_spans: Option<u64>,
+    pub late_window: Duration,
+    pub policies: Vec<PolicySpec>,
+    pub buffer: Option<Buffer>,
+    pub memory: Option<Memory>,
+    pub compat: Option<Compat>,
+}
+
+/// Decodes one block.
+pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
+    let mut fields = item.fields()?;
+    let caches = fields
+        .fields("decision_cache")
+        .map(|mut cache| (size(&mut cache, "sampled_cache_size"), size(&mut cache, "non_sampled_cache_size")));
+    let (sampled_cache_size, non_sampled_cache_size) = caches.unwrap_or_default();
+    let wait = fields.get("decision_wait").and_then(|item| whole_seconds(&item, 1));
+    let policies = fields.get("policies");
+    if policies.as_ref().is_none_or(|item| item.list_is_empty()) {
+        item.warning("no policy: every trace is dropped");
+    }
+    let instance = Instance {
+        id: id.text.clone(),
+        decision_wait: wait.unwrap_or(DECISION_WAIT),
+        decision_wait_after_root_received: after_root(&mut fields),
+        num_traces: num_traces(&mut fields),
+        sampled_cache_size,
+        non_sampled_cache_size,
+        block_on_overflow: fields.boolean("block_on_overflow").unwrap_or(false),
+        sample_on_first_match: fields.boolean("sample_on_first_match").unwrap_or(false),
+        drop_pending_traces_on_shutdown: fields.boolean("drop_pending_traces_on_shutdown").unwrap_or(false),
+        maximum_trace_size_bytes: fields.u64("maximum_trace_size_bytes").filter(|n| *n > 0),
+        maximum_trace_spans: fields.u64("maximum_trace_spans").filter(|n| *n > 0),
+        late_window: fields.duration("late_window").unwrap_or(LATE_WINDOW),
+        policies: policies.map(|item| policies::decode(&item)).unwrap_or_default(),
+        buffer: fields.get("buffer").and_then(|item| buffer::decode(&item)),
+        memory: fields.get("memory").and_then(|item| memory::decode(&item)),
+        compat: fields.one_of("compat", &[("strict", Compat::Strict), ("lossless", Compat::Lossless)]),
+    };
+    without_effect(&mut fields);
+    later(&mut fields);
+    Some(instance)
+}
+
+/// A cache size; negative means off in the Collector.
+fn size(fields: &mut Fields<'_>, key: &'static str) -> u64 {
+    fields.i64(key).and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+}
+
+/// Timers run in whole seconds of log time, as in the Collector.
+fn whole_seconds(item: &Item<'_>, least: u64) -> Option<Duration> {
+    let wanted = item.duration()?;
+    let seconds = Duration::from_secs(wanted.as_secs().max(least));
+    if seconds != wanted {
+        item.warning(format!("taken as {} s: whole seconds count, as in the Collector", seconds.as_secs()));
+    }
+    Some(seconds)
+}
+
+fn after_root(fields: &mut Fields<'_>) -> Option<Duration> {
+    let item = fields.get("decision_wait_after_root_received")?;
+    // 0 is off; less than a second is the next tick.
+    let off = item.duration()?.is_zero();
+    if off { None } else { whole_seconds(&item, 0) }
+}
+
+fn num_traces(fields: &mut Fields<'_>) -> Option<u64> {
+    let item = fields.get("num_traces")?;
+    let wanted = item.u64()?;
+    if wanted == 0 {
+        item.warning("taken as 1, as in the Collector; leave the key out for no limit");
+    }
+    Some(wanted.max(1))
+}
+
+fn without_effect(fields: &mut Fields<'_>) {
+    fields.no_effect("expected_new_traces_per_sec", "memory is not allocated ahead");
+    if let Some(item) = fields.get("num_shards")
+        && item.u64_in(0, 256).is_some_and(|n| n > 1)
+    {
+        item.warning("has no effect: the log's partitions are the shards (`buffer.disk.partitions`)");
+    }
+    let tail_storage = "leave it out: pending spans are in the log already, and survive a restart";
+    fields.not_yet("tail_storage", tail_storage);
+}
+
+fn later(fields: &mut Fields<'_>) {
+    if let Some(item) = fields.get("sampling_strategy") {
+        let known = [("trace-complete", true), ("span-ingest", false)];
+        if item.one_of(&known) == Some(false) {
+            item.error_help("`span-ingest` is not supported yet", "use `trace-complete` (the default)");
+        }
+    }
+    fields.not_yet("services", "leave it out: every service is sampled at the tail");
+    fields.not_yet("thinning", "leave it out: kept traces are exported whole");
+}

@@ -1,0 +1,123 @@
+//! One load to its end: sent, tried again, split where the far side refuses it, given up.
+//!
+//! A backend that refuses a batch for good may mean one trace in it: the batch is halved until the one is found, so that
+//! no other trace is lost with it. Partial success is counted and not sent again.
+
+use super::gather::{Load, LoadedTrace, stitch};
+use super::retry::{Backoff, RetrySettings};
+use super::stats::ExporterStats;
+use super::transport::{Outgoing, SendError, Sent, Transport};
+use crate::clock::SharedClock;
+use crate::sampler::Delivered;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio_util::sync::CancellationToken;
+
+/// Sends loads through one transport.
+#[derive(Debug)]
+pub(crate) struct Deliverer {
+    pub(super) transport: Arc<dyn Transport>,
+    retry: RetrySettings,
+    stats: Arc<ExporterStats>,
+    clock: SharedClock,
+    /// Cancelled when the daemon waits no longer: a load in flight is left for the next start.
+    pub(super) stop: CancellationToken,
+    /// Differs for each load, so that exporters do not come back all at once.
+    seed: AtomicU64,
+}
+
+/// The daemon stops before the load's end: what it holds stays in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interrupted;
+
+impl Deliverer {
+    pub(crate) fn new(
+        transport: Arc<dyn Transport>,
+        retry: &RetrySettings,
+        stats: Arc<ExporterStats>,
+        clock: SharedClock,
+        stop: CancellationToken,
+        seed: u64,
+    ) -> Self {
+        Self { transport, retry: retry.clone(), stats, clock, stop, seed: AtomicU64::new(seed) }
+    }
+
+    /// What became of the load's spans.
+    pub(super) async fn deliver(&self, load: &Load) -> Result<Delivered, Interrupted> {
+        let mut sum = Delivered { lost: load.lost, ..Delivered::default() };
+        let mut open: Vec<&[LoadedTrace]> = vec![&load.traces];
+        while let Some(traces) = open.pop() {
+            if traces.is_empty() {
+                continue;
+            }
+            match self.send(traces).await? {
+                Some(counts) => merge(&mut sum, counts),
+                None => {
+                    let (first, second) = traces.split_at(traces.len() / 2);
+                    open.extend([second, first]);
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Sends one request until it has an end; `None` when it was refused for good and holds more than one trace.
+    async fn send(&self, traces: &[LoadedTrace]) -> Result<Option<Delivered>, Interrupted> {
+        let request = stitch(traces);
+        let mut counts = request.counts();
+        if request.spans == 0 {
+            return Ok(Some(counts));
+        }
+        let out = Outgoing { request: request.bytes.clone(), spans: request.spans, traces: traces.len() as u64 };
+        let mut backoff = None;
+        loop {
+            let _in_flight = self.stats.in_flight(out.request.len() as u64);
+            let outcome = tokio::select! {
+                outcome = self.transport.send(out.clone()) => outcome,
+                () = self.stop.cancelled() => return Err(Interrupted),
+            };
+            let split = matches!(outcome, Err(SendError::Permanent { .. })) && traces.len() > 1;
+            if !split {
+                self.stats.record(request.spans, &outcome);
+            }
+            match outcome {
+                Ok(Sent::All) => counts.delivered = request.spans,
+                Ok(Sent::Partial { rejected, .. }) => {
+                    counts.rejected = rejected.min(request.spans);
+                    counts.delivered = request.spans - counts.rejected;
+                }
+                Err(SendError::Permanent { .. }) if split => return Ok(None),
+                Err(SendError::Permanent { reason }) => {
+                    tracing::error!(reason, spans = request.spans, "the backend refuses a trace for good");
+                    counts.rejected = request.spans;
+                }
+                Err(SendError::Retry { after, .. }) => {
+                    let backoff = backoff.get_or_insert_with(|| self.backoff());
+                    let Some(delay) = backoff.next(after) else {
+                        self.stats.gave_up(request.spans);
+                        counts.expired = request.spans;
+                        return Ok(Some(counts));
+                    };
+                    self.stats.retried();
+                    tokio::select! {
+                        () = tokio::time::sleep(delay) => continue,
+                        () = self.stop.cancelled() => return Err(Interrupted),
+                    }
+                }
+            }
+            return Ok(Some(counts));
+        }
+    }
+
+    fn backoff(&self) -> Backoff {
+        Backoff::new(&self.retry, self.seed.fetch_add(1, Ordering::Relaxed), self.clock.clone())
+    }
+}
+
+fn merge(sum: &mut Delivered, more: Delivered) {
+    sum.delivered += more.delivered;
+    sum.duplicate += more.duplicate;
+    sum.rejected += more.rejected;
+    sum.lost += more.lost;
+    sum.expired += more.expired;
+}

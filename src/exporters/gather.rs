@@ -1,0 +1,104 @@
+//! From entries of the decision log to batches of payload: kept traces read back from the cache or the log.
+
+use crate::log::{Log, ReadError};
+use crate::otlp::{Stitch, TraceId};
+use crate::sampler::{Delivered, Kept, KeptReader, Scanned};
+use bytes::Bytes;
+
+/// A kept trace with its payload.
+#[derive(Debug)]
+pub(super) struct LoadedTrace {
+    trace: TraceId,
+    pieces: Vec<(Bytes, u32)>,
+}
+
+/// Kept traces that leave in one request, and where the cursor stands behind them.
+#[derive(Debug, Default)]
+pub(super) struct Load {
+    pub(super) traces: Vec<LoadedTrace>,
+    pub(super) kept: Vec<Kept>,
+    /// Spans that could not be read back.
+    pub(super) lost: u64,
+    pub(super) bytes: u64,
+    pub(super) position: (u64, u64),
+}
+
+/// A request made of some traces.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) bytes: Bytes,
+    pub(super) spans: u64,
+    pub(super) duplicates: u64,
+    pub(super) lost: u64,
+}
+
+impl Load {
+    /// Reads kept traces until `bytes` are together or the decision log ends.
+    ///
+    /// # Errors
+    /// When the decision log cannot be read now.
+    pub(super) fn fill(
+        &mut self,
+        reader: &mut KeptReader,
+        log: &dyn Log<Scanned>,
+        bytes: u64,
+    ) -> Result<(), ReadError> {
+        while self.bytes < bytes
+            && let Some(kept) = reader.next()?
+        {
+            self.position = reader.position();
+            self.take(kept, log);
+        }
+        if self.kept.is_empty() {
+            self.position = reader.position();
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, kept: Kept, log: &dyn Log<Scanned>) {
+        let mut loaded = LoadedTrace { trace: kept.trace, pieces: Vec::new() };
+        for (place, spans) in kept.pieces() {
+            match log.read(place) {
+                Ok(piece) => {
+                    self.bytes += piece.len() as u64;
+                    loaded.pieces.push((piece, spans));
+                }
+                Err(error) => {
+                    self.lost += u64::from(spans);
+                    tracing::error!(trace = %kept.trace, %error, "a piece of a kept trace cannot be read back");
+                }
+            }
+        }
+        self.traces.push(loaded);
+        self.kept.push(kept);
+    }
+
+    /// Everything that the load holds is done with.
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+}
+
+/// Stitches traces into one request. A piece that turns out damaged is lost alone.
+pub(super) fn stitch(traces: &[LoadedTrace]) -> Request {
+    let mut stitch = Stitch::default();
+    let mut lost = 0;
+    for trace in traces {
+        stitch.begin_entry();
+        for (piece, spans) in &trace.pieces {
+            if let Err(error) = stitch.add(trace.trace, piece.clone()) {
+                lost += u64::from(*spans);
+                tracing::error!(trace = %trace.trace, %error, "a piece of a kept trace is not what it was");
+            }
+        }
+    }
+    let (spans, duplicates) = (stitch.spans(), stitch.duplicates());
+    Request { bytes: stitch.finish(), spans, duplicates, lost }
+}
+
+impl Request {
+    /// What is known before it is sent.
+    pub(super) fn counts(&self) -> Delivered {
+        Delivered { duplicate: self.duplicates, lost: self.lost, ..Delivered::default() }
+    }
+}

@@ -1,0 +1,56 @@
+//! The ways out: OTLP over gRPC and HTTP, files, the console; retry policy and counts.
+//!
+//! A transport sends one batch of spans once. What is sent, in which order and from where after a restart is the
+//! cursor's, which reads the decision log.
+
+mod build;
+mod compress;
+mod connection;
+mod cursor;
+mod debug;
+mod debug_text;
+mod debug_value;
+mod deliver;
+mod encode;
+mod error;
+mod file;
+mod file_open;
+mod file_rotation;
+mod file_sink;
+mod file_tail;
+mod gather;
+mod grpc_channel;
+mod grpc_guard;
+mod grpc_status;
+mod grpc_target;
+mod http_client;
+mod http_status;
+mod otlp_grpc;
+mod otlp_http;
+mod raw_codec;
+mod response;
+mod retry;
+mod retry_after;
+mod secret;
+mod settings;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod transport;
+mod user_agent;
+mod whole_append;
+
+pub use build::build;
+pub(crate) use cursor::Cursor;
+pub(crate) use deliver::Deliverer;
+pub use error::ExporterError;
+pub use retry::{Backoff, RetrySettings};
+pub use secret::Secret;
+pub use settings::{
+    Compression, DebugOutput, DebugSettings, ExporterKind, ExporterSettings, FileFormat, FileSettings, Headers,
+    HttpEncoding, HttpTarget, KeepaliveSettings, OtlpGrpcSettings, OtlpHttpSettings, Pem, QueueSettings,
+    RotationSettings, TlsClientSettings, TlsVersion, Verbosity,
+};
+pub use stats::{ExporterCounts, ExporterStats, InFlight, LastError};
+pub use transport::{Flushing, LONGEST_ASKED_DELAY, Outgoing, SendError, Sending, Sent, Transport};

@@ -1,0 +1,178 @@
+//! What one exporter has done, as atomics that a scrape reads.
+//!
+//! `sent_spans` is the Collector's `otelcol_exporter_sent_spans`, `failed_spans` its
+//! `otelcol_exporter_send_failed_spans`. The cursor records each outcome; nothing here decides anything.
+
+use super::transport::{SendError, Sent};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Counts of one exporter since the process started.
+#[derive(Debug, Default)]
+pub struct ExporterStats {
+    sent_spans: AtomicU64,
+    failed_spans: AtomicU64,
+    rejected_spans: AtomicU64,
+    retries: AtomicU64,
+    in_flight_bytes: AtomicU64,
+    consecutive_failures: AtomicU64,
+    last_error: AtomicU8,
+}
+
+/// The kind of the last failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum LastError {
+    /// None since the last success.
+    None = 0,
+    /// No connection, no answer, or a code that is worth another try.
+    Retryable = 1,
+    /// The same, with a delay that the server asked for.
+    Throttled = 2,
+    /// The server will not take the batch.
+    Permanent = 3,
+}
+
+impl LastError {
+    /// The label in metrics.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Retryable => "retryable",
+            Self::Throttled => "throttled",
+            Self::Permanent => "permanent",
+        }
+    }
+}
+
+/// The counts at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExporterCounts {
+    /// Spans that the far side took.
+    pub sent_spans: u64,
+    /// Spans that were given up: a permanent error, or the end of retries.
+    pub failed_spans: u64,
+    /// Spans that a partial success named as not taken.
+    pub rejected_spans: u64,
+    /// Tries beyond the first.
+    pub retries: u64,
+    /// Request bytes handed to the transport and not yet answered.
+    pub in_flight_bytes: u64,
+    /// Failed tries since the last success.
+    pub consecutive_failures: u64,
+    /// The last failure.
+    pub last_error: LastError,
+}
+
+impl ExporterStats {
+    /// Records the outcome of one try of `spans` spans.
+    pub fn record(&self, spans: u64, outcome: &Result<Sent, SendError>) {
+        let error = match outcome {
+            Ok(sent) => {
+                let rejected = match sent {
+                    Sent::All => 0,
+                    // A server may count wrongly; more than all cannot be rejected.
+                    Sent::Partial { rejected, .. } => (*rejected).min(spans),
+                };
+                self.sent_spans.fetch_add(spans - rejected, Ordering::Relaxed);
+                self.rejected_spans.fetch_add(rejected, Ordering::Relaxed);
+                self.consecutive_failures.store(0, Ordering::Relaxed);
+                LastError::None
+            }
+            Err(error) => {
+                self.consecutive_failures.fetch_add(1, Ordering::Relaxed);
+                match error {
+                    SendError::Permanent { .. } => {
+                        self.gave_up(spans);
+                        LastError::Permanent
+                    }
+                    SendError::Retry { after: Some(_), .. } => LastError::Throttled,
+                    SendError::Retry { after: None, .. } => LastError::Retryable,
+                }
+            }
+        };
+        self.last_error.store(error as u8, Ordering::Relaxed);
+    }
+
+    /// A batch of `spans` is given up after its last retry. A permanent error is counted by [`Self::record`].
+    pub fn gave_up(&self, spans: u64) {
+        self.failed_spans.fetch_add(spans, Ordering::Relaxed);
+    }
+
+    /// A batch is tried again.
+    pub fn retried(&self) {
+        self.retries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// `bytes` are on their way until the guard is dropped.
+    #[must_use]
+    pub fn in_flight(&self, bytes: u64) -> InFlight<'_> {
+        self.in_flight_bytes.fetch_add(bytes, Ordering::Relaxed);
+        InFlight { stats: self, bytes }
+    }
+
+    /// The counts now; each is exact, together they are of about the same moment.
+    #[must_use]
+    pub fn counts(&self) -> ExporterCounts {
+        ExporterCounts {
+            sent_spans: self.sent_spans.load(Ordering::Relaxed),
+            failed_spans: self.failed_spans.load(Ordering::Relaxed),
+            rejected_spans: self.rejected_spans.load(Ordering::Relaxed),
+            retries: self.retries.load(Ordering::Relaxed),
+            in_flight_bytes: self.in_flight_bytes.load(Ordering::Relaxed),
+            consecutive_failures: self.consecutive_failures.load(Ordering::Relaxed),
+            last_error: match self.last_error.load(Ordering::Relaxed) {
+                0 => LastError::None,
+                1 => LastError::Retryable,
+                2 => LastError::Throttled,
+                _ => LastError::Permanent,
+            },
+        }
+    }
+}
+
+/// Bytes on their way.
+#[derive(Debug)]
+pub struct InFlight<'a> {
+    stats: &'a ExporterStats,
+    bytes: u64,
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.stats.in_flight_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn counts_each_outcome_once() {
+        let stats = ExporterStats::default();
+        stats.record(10, &Ok(Sent::All));
+        stats.record(10, &Ok(Sent::Partial { rejected: 3, reason: String::new() }));
+        stats.record(10, &Ok(Sent::Partial { rejected: 99, reason: String::new() }));
+        stats.record(10, &Err(SendError::permanent("no")));
+        stats.record(10, &Err(SendError::Retry { reason: String::new(), after: Some(Duration::ZERO) }));
+        stats.retried();
+        let guard = stats.in_flight(100);
+        let expected = ExporterCounts {
+            sent_spans: 17,
+            failed_spans: 10,
+            rejected_spans: 13,
+            retries: 1,
+            in_flight_bytes: 100,
+            consecutive_failures: 2,
+            last_error: LastError::Throttled,
+        };
+        assert_eq!(stats.counts(), expected);
+        drop(guard);
+        stats.record(1, &Ok(Sent::All));
+        let counts = stats.counts();
+        assert_eq!((counts.in_flight_bytes, counts.consecutive_failures), (0, 0));
+        assert_eq!(counts.last_error, LastError::None);
+    }
+}

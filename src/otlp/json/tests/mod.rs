@@ -1,0 +1,5 @@
+//! Both directions against tables, recorded requests and `opentelemetry-proto` as the oracle.
+
+mod generated;
+mod recorded;
+mod table;

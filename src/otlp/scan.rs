@@ -1,0 +1,243 @@
+//! One strict pass over an `ExportTraceServiceRequest` (or `TracesData`: the same bytes).
+//!
+//! Fields come in any order: the Collector writes messages backwards, a resource behind its spans. A resource's fields
+//! are therefore walked first, its spans after it. Broken framing outside a span fails the request; a span that is
+//! broken inside is rejected alone.
+
+use super::TraceId;
+use super::span::{SpanError, Visitor, scan_span};
+use super::value::{AnyValue, key_value};
+use super::wire::{Cursor, WireError};
+use std::ops::Range;
+
+/// Where a span lies and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SpanPlace {
+    pub(crate) trace: TraceId,
+    pub(crate) span: u64,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// Index into [`Scan::scopes`].
+    pub(crate) scope: u32,
+}
+
+/// A resource or scope: the fields around its children, as they stood, unknown ones included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Envelope {
+    /// Index of the resource (of a scope), or its own index.
+    pub(crate) resource: u32,
+    /// Range of [`Scan::parts`].
+    parts: Range<u32>,
+    /// Sum of the parts' lengths.
+    pub(crate) len: usize,
+}
+
+/// The places of all spans of one request.
+#[derive(Debug, Default)]
+pub struct Scan {
+    pub(crate) spans: Vec<SpanPlace>,
+    pub(crate) scopes: Vec<Envelope>,
+    pub(crate) resources: Vec<Envelope>,
+    /// `service.name` of each resource, when it is a string.
+    pub(crate) services: Vec<Option<Range<usize>>>,
+    parts: Vec<Range<u32>>,
+    /// Spans left out.
+    pub rejected: u64,
+    /// Why the first of them was.
+    pub reason: Option<SpanError>,
+}
+
+/// Reads a request whole. Over 4 GiB is refused as truncated: positions are 32 bits.
+///
+/// # Errors
+/// When the framing outside spans is broken; `visitor` has then seen a part of the request.
+pub fn scan(request: &[u8], visitor: &mut impl Visitor) -> Result<Scan, WireError> {
+    u32::try_from(request.len()).map_err(|_| WireError::Truncated)?;
+    let mut scan = Scan::default();
+    let mut cursor = Cursor::new(request, 0..request.len());
+    while let Some((number, field)) = cursor.next()? {
+        if number == 1 {
+            scan.resource_spans(request, field.bytes()?, visitor)?;
+        }
+    }
+    Ok(scan)
+}
+
+impl Scan {
+    /// Sound spans.
+    #[must_use]
+    pub fn spans(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// `service.name` of each resource, where it is a text.
+    pub fn service_names<'a>(&'a self, request: &'a [u8]) -> impl Iterator<Item = Option<&'a [u8]>> {
+        self.services.iter().map(|range| request.get(range.clone()?))
+    }
+
+    /// The trace of each sound span, in wire order.
+    pub fn traces(&self) -> impl Iterator<Item = TraceId> {
+        self.spans.iter().map(|place| place.trace)
+    }
+
+    /// Appends the envelope's fields to `out`.
+    pub(crate) fn write_envelope(&self, request: &[u8], envelope: &Envelope, out: &mut Vec<u8>) {
+        for part in self.parts_of(envelope) {
+            out.extend_from_slice(request.get(wide(part)).unwrap_or_default());
+        }
+    }
+
+    fn parts_of(&self, envelope: &Envelope) -> &[Range<u32>] {
+        self.parts.get(wide(&envelope.parts)).unwrap_or_default()
+    }
+
+    fn resource_spans(
+        &mut self,
+        request: &[u8],
+        range: Range<usize>,
+        visitor: &mut impl Visitor,
+    ) -> Result<(), WireError> {
+        let resource = index(self.resources.len());
+        let envelope = self.envelope(request, range.clone(), resource, |number, value| match number {
+            1 => value.bytes().map(drop),
+            3 => value.bytes().map(drop),
+            _ => Ok(()),
+        })?;
+        visitor.begin_resource();
+        let mut service = None;
+        self.resources.push(envelope);
+        let mut cursor = Cursor::new(request, range.clone());
+        while let Some((number, field)) = cursor.next()? {
+            if number == 1 {
+                resource_attributes(request, field.bytes()?, visitor, &mut service)?;
+            }
+        }
+        self.services.push(service);
+        let mut cursor = Cursor::new(request, range);
+        while let Some((number, field)) = cursor.next()? {
+            if number == 2 {
+                self.scope_spans(request, field.bytes()?, resource, visitor)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn scope_spans(
+        &mut self,
+        request: &[u8],
+        range: Range<usize>,
+        resource: u32,
+        visitor: &mut impl Visitor,
+    ) -> Result<(), WireError> {
+        let scope = index(self.scopes.len());
+        let envelope = self.envelope(request, range.clone(), resource, |number, value| match number {
+            1 => check_scope(request, value.bytes()?),
+            3 => value.bytes().map(drop),
+            _ => Ok(()),
+        })?;
+        self.scopes.push(envelope);
+        let mut cursor = Cursor::new(request, range);
+        while let Some((number, field)) = cursor.next()? {
+            if number == 2 {
+                self.span(request, field.bytes()?, scope, visitor);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn span(&mut self, request: &[u8], range: Range<usize>, scope: u32, visitor: &mut impl Visitor) {
+        let (start, end) = (index(range.start), index(range.end));
+        match scan_span(request, range, visitor) {
+            Ok(head) => self.spans.push(SpanPlace { trace: head.trace, span: head.span, start, end, scope }),
+            Err(error) => {
+                self.rejected += 1;
+                self.reason.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Collects the fields of a message other than its children (field 2), merging neighbours.
+    fn envelope(
+        &mut self,
+        request: &[u8],
+        range: Range<usize>,
+        resource: u32,
+        check: impl Fn(u32, super::wire::Value) -> Result<(), WireError>,
+    ) -> Result<Envelope, WireError> {
+        let first = self.parts.len();
+        let mut len = 0;
+        let mut cursor = Cursor::new(request, range);
+        let mut at = cursor.position();
+        while let Some((number, field)) = cursor.next()? {
+            let start = std::mem::replace(&mut at, cursor.position());
+            if number == 2 {
+                field.bytes()?;
+                continue;
+            }
+            check(number, field)?;
+            len += at - start;
+            match self.parts.get_mut(first..).and_then(|parts| parts.last_mut()) {
+                Some(last) if last.end == index(start) => last.end = index(at),
+                _ => self.parts.push(index(start)..index(at)),
+            }
+        }
+        Ok(Envelope { resource, parts: index(first)..index(self.parts.len()), len })
+    }
+}
+
+fn resource_attributes(
+    request: &[u8],
+    range: Range<usize>,
+    visitor: &mut impl Visitor,
+    service: &mut Option<Range<usize>>,
+) -> Result<(), WireError> {
+    let mut cursor = Cursor::new(request, range);
+    while let Some((number, field)) = cursor.next()? {
+        match number {
+            1 => {
+                let range = field.bytes()?;
+                let (key, value) = key_value(request, range.clone(), 0)?;
+                if key == b"service.name" && service.is_none() {
+                    *service = text_range(request, range, value);
+                }
+                visitor.resource_attribute(key, value);
+            }
+            2 => _ = field.varint()?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Where in the request the text of an attribute lies.
+fn text_range(request: &[u8], attribute: Range<usize>, value: AnyValue<'_>) -> Option<Range<usize>> {
+    let AnyValue::Str(text) = value else {
+        return None;
+    };
+    let start = text.as_ptr().addr().checked_sub(request.as_ptr().addr())?;
+    (start >= attribute.start).then_some(start..start + text.len())
+}
+
+fn check_scope(request: &[u8], range: Range<usize>) -> Result<(), WireError> {
+    let mut cursor = Cursor::new(request, range);
+    while let Some((number, field)) = cursor.next()? {
+        match number {
+            1 | 2 => _ = field.bytes()?,
+            3 => _ = key_value(request, field.bytes()?, 0)?,
+            4 => _ = field.varint()?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Positions and counts inside one request fit: its length was checked.
+#[allow(clippy::cast_possible_truncation, reason = "checked at the entry of `scan`")]
+pub(crate) fn index(position: usize) -> u32 {
+    position as u32
+}
+
+pub(crate) fn wide(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}

@@ -1,0 +1,191 @@
+//! One span: the fields that every rule may need, and its attributes shown to a visitor.
+
+use super::TraceId;
+use super::value::{AnyValue, key_value};
+use super::wire::{Cursor, WireError};
+use std::ops::Range;
+
+/// `Status.code` as OTLP numbers it.
+pub const STATUS_ERROR: u32 = 2;
+
+/// The fixed fields of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpanHead {
+    /// The trace that the span belongs to.
+    pub trace: TraceId,
+    /// The span's id, big-endian.
+    pub span: u64,
+    /// `start_time_unix_nano`.
+    pub start: u64,
+    /// `end_time_unix_nano`.
+    pub end: u64,
+    /// `Status.code`: 0 UNSET, 1 OK, 2 ERROR; other numbers as they came.
+    pub status: u32,
+    /// `kind`, as it came.
+    pub kind: u32,
+    /// `flags`.
+    pub flags: u32,
+    /// The parent id is empty or all zero.
+    pub root: bool,
+}
+
+/// Why one span of a sound request is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SpanError {
+    /// Not 16 bytes.
+    #[error("a trace id is not 16 bytes long")]
+    TraceIdLength,
+    /// 16 zero bytes.
+    #[error("a trace id is all zero")]
+    TraceIdZero,
+    /// Not 8 bytes.
+    #[error("a span id is not 8 bytes long")]
+    SpanIdLength,
+    /// 8 zero bytes.
+    #[error("a span id is all zero")]
+    SpanIdZero,
+    /// Neither empty nor 8 bytes.
+    #[error("a parent span id is neither empty nor 8 bytes long")]
+    ParentIdLength,
+    /// Broken inside.
+    #[error("a span is malformed: {0}")]
+    Wire(#[from] WireError),
+}
+
+/// Sees what a scan passes. All methods are called in wire order within their message.
+pub trait Visitor {
+    /// A resource begins; its attributes follow, before any of its spans.
+    fn begin_resource(&mut self);
+    /// An attribute of the present resource.
+    fn resource_attribute(&mut self, key: &[u8], value: AnyValue<'_>);
+    /// A span begins.
+    fn begin_span(&mut self);
+    /// An attribute of the present span.
+    fn span_attribute(&mut self, key: &[u8], value: AnyValue<'_>);
+    /// An attribute of an event of the present span.
+    fn event_attribute(&mut self, key: &[u8], value: AnyValue<'_>);
+    /// The present span is sound. Not called for a rejected one.
+    fn end_span(&mut self, head: &SpanHead);
+}
+
+/// Sees nothing: for scans that only need the places.
+#[derive(Debug, Clone, Copy)]
+pub struct Blind;
+
+impl Visitor for Blind {
+    fn begin_resource(&mut self) {}
+    fn resource_attribute(&mut self, _: &[u8], _: AnyValue<'_>) {}
+    fn begin_span(&mut self) {}
+    fn span_attribute(&mut self, _: &[u8], _: AnyValue<'_>) {}
+    fn event_attribute(&mut self, _: &[u8], _: AnyValue<'_>) {}
+    fn end_span(&mut self, _: &SpanHead) {}
+}
+
+/// Reads the span at `request[range]`; fields come in any order, the last of a repeated scalar wins.
+pub(crate) fn scan_span(
+    request: &[u8],
+    range: Range<usize>,
+    visitor: &mut impl Visitor,
+) -> Result<SpanHead, SpanError> {
+    visitor.begin_span();
+    let mut cursor = Cursor::new(request, range);
+    let (mut trace, mut span, mut parent) = (0..0, 0..0, 0..0);
+    let (mut start, mut end, mut status, mut kind, mut flags) = (0, 0, 0, 0, 0);
+    while let Some((number, field)) = cursor.next()? {
+        match number {
+            1 => trace = field.bytes()?,
+            2 => span = field.bytes()?,
+            4 => parent = field.bytes()?,
+            3 | 5 => _ = field.bytes()?,
+            6 => kind = low32(field.varint()?),
+            7 => start = field.fixed64()?,
+            8 => end = field.fixed64()?,
+            9 => {
+                let (key, value) = key_value(request, field.bytes()?, 0)?;
+                visitor.span_attribute(key, value);
+            }
+            10 | 12 | 14 => _ = field.varint()?,
+            11 => scan_event(request, field.bytes()?, visitor)?,
+            13 => check_link(request, field.bytes()?)?,
+            15 => status = status_code(request, field.bytes()?, status)?,
+            16 => flags = field.fixed32()?,
+            _ => {}
+        }
+    }
+    let (trace, span, root) = ids(request, trace, span, parent)?;
+    let head = SpanHead { trace, span, start, end, status, kind, flags, root };
+    visitor.end_span(&head);
+    Ok(head)
+}
+
+fn ids(
+    request: &[u8],
+    trace: Range<usize>,
+    span: Range<usize>,
+    parent: Range<usize>,
+) -> Result<(TraceId, u64, bool), SpanError> {
+    let bytes = |range| request.get(range).unwrap_or_default();
+    let trace = <[u8; 16]>::try_from(bytes(trace)).map_err(|_| SpanError::TraceIdLength)?;
+    let trace = TraceId::from_slice(&trace).ok_or(SpanError::TraceIdZero)?;
+    let span = <[u8; 8]>::try_from(bytes(span)).map_err(|_| SpanError::SpanIdLength)?;
+    let span = u64::from_be_bytes(span);
+    if span == 0 {
+        return Err(SpanError::SpanIdZero);
+    }
+    let parent = bytes(parent);
+    if !parent.is_empty() && parent.len() != 8 {
+        return Err(SpanError::ParentIdLength);
+    }
+    Ok((trace, span, parent.iter().all(|byte| *byte == 0)))
+}
+
+/// Protobuf reads a 32-bit enum or integer from the low half of the varint.
+#[allow(clippy::cast_possible_truncation, reason = "what every protobuf reader does with a 32-bit field")]
+fn low32(varint: u64) -> u32 {
+    varint as u32
+}
+
+fn scan_event(request: &[u8], range: Range<usize>, visitor: &mut impl Visitor) -> Result<(), WireError> {
+    let mut cursor = Cursor::new(request, range);
+    while let Some((number, field)) = cursor.next()? {
+        match number {
+            1 => _ = field.fixed64()?,
+            2 => _ = field.bytes()?,
+            3 => {
+                let (key, value) = key_value(request, field.bytes()?, 0)?;
+                visitor.event_attribute(key, value);
+            }
+            4 => _ = field.varint()?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_link(request: &[u8], range: Range<usize>) -> Result<(), WireError> {
+    let mut cursor = Cursor::new(request, range);
+    while let Some((number, field)) = cursor.next()? {
+        match number {
+            1..=3 => _ = field.bytes()?,
+            4 => _ = key_value(request, field.bytes()?, 0)?,
+            5 => _ = field.varint()?,
+            6 => _ = field.fixed32()?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The code of one `Status` message; repeated messages merge, so one without a code leaves `before` as it is.
+fn status_code(request: &[u8], range: Range<usize>, before: u32) -> Result<u32, WireError> {
+    let mut cursor = Cursor::new(request, range);
+    let mut code = before;
+    while let Some((number, field)) = cursor.next()? {
+        match number {
+            2 => _ = field.bytes()?,
+            3 => code = low32(field.varint()?),
+            _ => {}
+        }
+    }
+    Ok(code)
+}

@@ -1,0 +1,36 @@
+//! The checker over all pipelines of a config.
+
+use super::build::compile;
+use super::start_error::StartError;
+use crate::config::settings::Config;
+use crate::log::{Directory, Services};
+use crate::otlp::SourceId;
+use crate::rules::fingerprint;
+use crate::sampler::{CheckReport, Checked};
+
+/// Checks the log that `config` names; it must not be in use. One report for each pipeline.
+///
+/// # Errors
+/// When the rules do not compile or the directory cannot be opened.
+pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> {
+    let (programs, atoms) = compile(&config.instances)?;
+    let Some(first) = config.instances.first() else { return Ok(Vec::new()) };
+    let (memory, _) = first.sampler.memory.resolve(None);
+    let services = Services::new(&memory);
+    let directory = Directory::open(&first.sampler.log)?;
+    directory.expect_instances(config.instances.len());
+    let mut reports = Vec::new();
+    for (pipeline, program) in config.instances.iter().zip(&programs) {
+        let checked = Checked {
+            id: &pipeline.name,
+            sources: pipeline.receivers.iter().map(|id| SourceId::of(id)).collect(),
+            program,
+            rules: fingerprint(&pipeline.sampler.policies, pipeline.sampler.sample_on_first_match),
+            atoms: &atoms,
+            services: &services,
+            decision_wait: pipeline.sampler.decision_wait.as_secs().max(1),
+        };
+        reports.push((pipeline.name.clone(), crate::sampler::check(&directory, &checked)?));
+    }
+    Ok(reports)
+}

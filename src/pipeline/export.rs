@@ -1,0 +1,92 @@
+//! One cursor for each exporter of each pipeline.
+
+use super::start_error::StartError;
+use crate::clock::SharedClock;
+use crate::config::settings::{BatchSettings, PipelineSettings};
+use crate::exporters::{Cursor, Deliverer, ExporterSettings, ExporterStats, QueueSettings, Transport, build};
+use crate::log::Log;
+use crate::otlp::SourceId;
+use crate::sampler::{Sampler, Scanned};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// About a span's size on the wire, for batches that the config counts in spans (rust.md: 350 to 700 bytes).
+const SPAN_BYTES: u64 = 500;
+
+/// An exporter that is built and does not run yet.
+pub(super) struct Built {
+    settings: ExporterSettings,
+    transport: Arc<dyn Transport>,
+    pub(super) stats: Arc<ExporterStats>,
+}
+
+impl Built {
+    pub(super) fn id(&self) -> &str {
+        &self.settings.id
+    }
+}
+
+/// What cursors need beside their exporter.
+pub(super) struct Surroundings {
+    pub(super) log: Arc<dyn Log<Scanned>>,
+    pub(super) clock: SharedClock,
+    pub(super) tracker: TaskTracker,
+    /// Nothing new comes: cursors end at the end of the decision log.
+    pub(super) last: CancellationToken,
+    /// Nobody waits any longer.
+    pub(super) stop: CancellationToken,
+}
+
+/// Builds the transports; what can fail at start fails here.
+pub(super) fn build_all(
+    exporters: &[ExporterSettings],
+    tracker: &TaskTracker,
+    clock: &SharedClock,
+) -> Result<Vec<Built>, StartError> {
+    let built = exporters.iter().map(|settings| {
+        let transport = build(settings, tracker, clock.clone())?;
+        Ok(Built { settings: settings.clone(), transport, stats: Arc::default() })
+    });
+    built.collect()
+}
+
+/// Starts the cursors of one pipeline.
+pub(super) fn start(pipeline: &PipelineSettings, sampler: &Sampler, built: &[Built], around: &Surroundings) {
+    for (exporter, delivery) in pipeline.exporters.iter().zip(&sampler.deliveries) {
+        let Some(built) = built.iter().find(|built| built.settings.id == *exporter) else { continue };
+        let seed = u64::from(SourceId::of(&delivery.name).0);
+        let deliverer = Deliverer::new(
+            built.transport.clone(),
+            &built.settings.retry,
+            built.stats.clone(),
+            around.clock.clone(),
+            around.stop.clone(),
+            seed,
+        );
+        let cursor = Cursor {
+            decisions: sampler.decisions.clone(),
+            log: around.log.clone(),
+            delivery: delivery.clone(),
+            deliverer: Arc::new(deliverer),
+            queue: queue_of(&built.settings.queue, pipeline.batch),
+            tracker: around.tracker.clone(),
+            last: around.last.clone(),
+        };
+        around.tracker.spawn(cursor.run());
+    }
+}
+
+/// The exporter's queue with the pipeline's `batch` processor on top.
+fn queue_of(queue: &QueueSettings, batch: Option<BatchSettings>) -> QueueSettings {
+    let mut queue = queue.clone();
+    if let Some(batch) = batch {
+        queue.flush_interval = batch.timeout;
+        queue.batch_min_bytes = batch.send_batch_size.saturating_mul(SPAN_BYTES).clamp(1, queue.batch_max_bytes);
+        if batch.send_batch_size == 0 {
+            queue.flush_interval = Duration::ZERO;
+        }
+    }
+    queue
+}

@@ -1,0 +1,18 @@
+//! Wires receivers, log, samplers and exporters from a config; starts, drains and stops them.
+//!
+//! The daemon is a thin user of [`Pipeline`]; an embedding process uses it just so.
+
+mod budgets;
+mod build;
+mod check;
+mod export;
+mod health;
+mod receive;
+mod running;
+mod start_error;
+mod stop;
+
+pub use check::check;
+pub use health::{Health, Readiness};
+pub use running::{ExporterView, Pipeline, SamplerView};
+pub use start_error::StartError;

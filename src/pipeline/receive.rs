@@ -1,0 +1,77 @@
+//! The receivers of a pipeline: all ports are bound before anything starts, so that a taken port is an error at start.
+
+use super::start_error::StartError;
+use crate::config::settings::ReceiverSettings;
+use crate::otlp::{IntakeBudget, SourceId, Submit};
+use crate::receivers::{Destination, OtlpGrpc, OtlpHttp, ReceiverStats, bind};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// A receiver that has its port and does not serve yet.
+pub(super) struct Bound {
+    server: Server,
+    listener: TcpListener,
+    /// `otlp/edge grpc`, and where it listens.
+    pub(super) name: String,
+    pub(super) address: SocketAddr,
+}
+
+enum Server {
+    Grpc(OtlpGrpc),
+    Http(OtlpHttp),
+}
+
+/// Where all receivers of a process deliver to.
+#[derive(Clone)]
+pub(super) struct Intakes {
+    pub(super) submit: Arc<dyn Submit>,
+    pub(super) budget: IntakeBudget,
+    pub(super) stats: Arc<ReceiverStats>,
+}
+
+impl Intakes {
+    pub(super) fn destination(&self, receiver: &str) -> Destination {
+        Destination {
+            source: SourceId::of(receiver),
+            submit: self.submit.clone(),
+            budget: self.budget.clone(),
+            stats: self.stats.clone(),
+        }
+    }
+}
+
+pub(super) async fn bind_all(receivers: &[ReceiverSettings], into: &Intakes) -> Result<Vec<Bound>, StartError> {
+    let mut bound = Vec::new();
+    for receiver in receivers {
+        if let Some(settings) = &receiver.grpc {
+            let listener = bind(&settings.endpoint).await?;
+            let server = Server::Grpc(OtlpGrpc::new(settings.clone(), into.destination(&receiver.id))?);
+            bound.push(Bound::new(server, listener, format!("{} grpc", receiver.id))?);
+        }
+        if let Some(settings) = &receiver.http {
+            let listener = bind(&settings.endpoint).await?;
+            let server = Server::Http(OtlpHttp::new(settings.clone(), into.destination(&receiver.id))?);
+            bound.push(Bound::new(server, listener, format!("{} http", receiver.id))?);
+        }
+    }
+    Ok(bound)
+}
+
+impl Bound {
+    fn new(server: Server, listener: TcpListener, name: String) -> Result<Self, StartError> {
+        let address = listener.local_addr()?;
+        Ok(Self { server, listener, name, address })
+    }
+
+    /// Serves until `stop`, then finishes what is in flight.
+    pub(super) fn serve(self, tracker: &TaskTracker, stop: CancellationToken) {
+        tracing::info!(receiver = self.name, address = %self.address, "listening");
+        match self.server {
+            Server::Grpc(server) => drop(tracker.spawn(server.serve(self.listener, stop))),
+            Server::Http(server) => drop(tracker.spawn(server.serve(self.listener, stop))),
+        }
+    }
+}

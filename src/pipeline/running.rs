@@ -1,0 +1,211 @@
+//! A running pipeline: what an embedder and the daemon's `main` hold.
+
+use super::budgets::Budgets;
+use super::build::{Core, build};
+use super::export::{self, Surroundings};
+use super::health::{Health, Readiness};
+use super::receive::{Intakes, bind_all};
+use super::start_error::StartError;
+use crate::clock::{SharedClock, SystemClock};
+use crate::config::memory_limit;
+use crate::config::settings::Config;
+use crate::exporters::ExporterStats;
+use crate::log::{LogStats, Services};
+use crate::otlp::{Accepted, IntakeBudget, Refusal};
+use crate::receivers::{InProcess, ReceiverStats};
+use crate::sampler::{Delivery, Intake, Sampler, SamplerStats, Shared};
+use bytes::Bytes;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// The receiver id of [`Pipeline::submit`]; a pipeline that lists no such receiver takes it from the first one's name.
+const IN_PROCESS: &str = "in_process";
+
+/// Receivers, log, samplers and exporters of one config.
+pub struct Pipeline {
+    pub(super) shared: Shared,
+    pub(super) samplers: Vec<Sampler>,
+    pub(super) budget: IntakeBudget,
+    pub(super) receivers: TaskTracker,
+    pub(super) exporters: TaskTracker,
+    pub(super) stop_intake: CancellationToken,
+    pub(super) last: CancellationToken,
+    pub(super) abandon: CancellationToken,
+    pub(super) health: Health,
+    in_process: InProcess,
+    receiver_stats: Arc<ReceiverStats>,
+    exporter_stats: Vec<(String, Arc<ExporterStats>)>,
+    addresses: Vec<(String, SocketAddr)>,
+    budgets: Budgets,
+}
+
+impl std::fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pipeline").field("listening", &self.addresses).finish_non_exhaustive()
+    }
+}
+
+/// One sampler, for whoever reads counters.
+#[derive(Debug, Clone, Copy)]
+pub struct SamplerView<'a> {
+    /// The pipeline's id.
+    pub id: &'a str,
+    /// Its counters.
+    pub stats: &'a SamplerStats,
+    /// Its exporters' positions.
+    pub deliveries: &'a [Arc<Delivery>],
+    /// Bytes of its decision log.
+    pub decision_log_bytes: u64,
+    /// Position behind the last entry.
+    pub decision_log_end: u64,
+}
+
+/// One exporter, for whoever reads counters.
+#[derive(Debug, Clone, Copy)]
+pub struct ExporterView<'a> {
+    /// The exporter's id.
+    pub id: &'a str,
+    /// Its counters.
+    pub stats: &'a ExporterStats,
+}
+
+impl Pipeline {
+    /// Starts everything that `config` says, within the present tokio runtime.
+    ///
+    /// # Errors
+    /// What the operator has to put right; nothing runs then.
+    pub async fn start(config: &Config) -> Result<Self, StartError> {
+        Self::start_with(config, Arc::new(SystemClock::new())).await
+    }
+
+    /// [`Pipeline::start`] on another clock.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn start_with(config: &Config, clock: SharedClock) -> Result<Self, StartError> {
+        let limit = memory_limit();
+        let plan = config.instances.first().map(|pipeline| pipeline.sampler.memory.resolve(limit));
+        let Some((memory, stopgap)) = plan else {
+            return Err(StartError::Thread(std::io::Error::other("the config has no pipeline")));
+        };
+        if stopgap {
+            tracing::warn!(bytes = memory.total, "no memory limit in the config or the cgroup; taking 1 GiB");
+        }
+        let exporters = TaskTracker::new();
+        let built = export::build_all(&config.exporters, &exporters, &clock)?;
+        let blocking = (config.clone(), memory.clone(), clock.clone());
+        let core = tokio::task::spawn_blocking(move || build(&blocking.0, &blocking.1, blocking.2)).await;
+        let Core { shared, samplers, budgets } =
+            core.map_err(|error| StartError::Thread(std::io::Error::other(error)))??;
+        let intake = Intake::new(shared.atoms.clone(), shared.services.clone(), shared.log.clone(), shared.partitions);
+        let intakes =
+            Intakes { submit: Arc::new(intake), budget: IntakeBudget::new(budgets.intake), stats: Arc::default() };
+        let first = config.receivers.first().map_or(IN_PROCESS, |receiver| receiver.id.as_str());
+        let (last, abandon) = (CancellationToken::new(), CancellationToken::new());
+        let pipeline = Self {
+            in_process: InProcess::new(intakes.destination(first)),
+            budget: intakes.budget.clone(),
+            receivers: TaskTracker::new(),
+            exporters: exporters.clone(),
+            stop_intake: CancellationToken::new(),
+            last: last.clone(),
+            abandon: abandon.clone(),
+            health: Health::default(),
+            receiver_stats: intakes.stats.clone(),
+            exporter_stats: built.iter().map(|built| (built.id().to_owned(), built.stats.clone())).collect(),
+            addresses: Vec::new(),
+            budgets,
+            shared,
+            samplers,
+        };
+        let around = Surroundings { log: pipeline.shared.log.clone(), clock, tracker: exporters, last, stop: abandon };
+        for (settings, sampler) in config.instances.iter().zip(&pipeline.samplers) {
+            export::start(settings, sampler, &built, &around);
+        }
+        pipeline.listen(config, &intakes).await
+    }
+
+    async fn listen(mut self, config: &Config, intakes: &Intakes) -> Result<Self, StartError> {
+        let bound = match bind_all(&config.receivers, intakes).await {
+            Ok(bound) => bound,
+            Err(error) => {
+                self.stop(std::time::Duration::ZERO).await;
+                return Err(error);
+            }
+        };
+        for bound in bound {
+            self.addresses.push((bound.name.clone(), bound.address));
+            bound.serve(&self.receivers, self.stop_intake.clone());
+        }
+        self.health.set(Readiness::Ready);
+        Ok(self)
+    }
+
+    /// Takes one `ExportTraceServiceRequest` from the same process; as durable as from a socket.
+    ///
+    /// # Errors
+    /// As OTLP answers: see [`Refusal`].
+    pub async fn submit(&self, request: Bytes) -> Result<Accepted, Refusal> {
+        self.in_process.submit(request).await
+    }
+
+    /// Where the receivers listen: `otlp grpc`, `otlp/edge http`.
+    #[must_use]
+    pub fn addresses(&self) -> &[(String, SocketAddr)] {
+        &self.addresses
+    }
+
+    /// Whether it takes and decides spans. A worker that has ended by itself is a failure.
+    #[must_use]
+    pub fn readiness(&self) -> Readiness {
+        match self.health.get() {
+            Readiness::Ready => match self.samplers.iter().find(|sampler| sampler.has_ended()) {
+                Some(sampler) => Readiness::Failed(format!("the worker of {} has ended; restart", sampler.id)),
+                None => Readiness::Ready,
+            },
+            other => other,
+        }
+    }
+
+    /// The samplers' counters.
+    pub fn samplers(&self) -> impl Iterator<Item = SamplerView<'_>> {
+        self.samplers.iter().map(|sampler| SamplerView {
+            id: &sampler.id,
+            stats: &sampler.stats,
+            deliveries: &sampler.deliveries,
+            decision_log_bytes: sampler.decisions.bytes(),
+            decision_log_end: sampler.decisions.end(),
+        })
+    }
+
+    /// The exporters' counters.
+    pub fn exporters(&self) -> impl Iterator<Item = ExporterView<'_>> {
+        self.exporter_stats.iter().map(|(id, stats)| ExporterView { id, stats })
+    }
+
+    /// The receivers' counters.
+    #[must_use]
+    pub fn receiver_stats(&self) -> &ReceiverStats {
+        &self.receiver_stats
+    }
+
+    /// The log's counters.
+    #[must_use]
+    pub fn log_stats(&self) -> LogStats {
+        self.shared.log.stats()
+    }
+
+    /// Memory by service.
+    #[must_use]
+    pub fn services(&self) -> &Services {
+        &self.shared.services
+    }
+
+    /// Bytes that receivers hold, and may hold.
+    #[must_use]
+    pub fn intake_bytes(&self) -> (u64, u64) {
+        (self.budget.used(), self.budgets.intake)
+    }
+}

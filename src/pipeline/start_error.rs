@@ -1,0 +1,40 @@
+//! What keeps a pipeline from starting. All of it is for the operator to put right; nothing was taken yet.
+
+use crate::exporters::ExporterError;
+use crate::log::LogError;
+use crate::receivers::ReceiverError;
+use crate::rules::CompileError;
+
+/// Why [`super::Pipeline::start`] failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A policy does not compile.
+    #[error(transparent)]
+    Rules(#[from] CompileError),
+    /// The keywords of all policies together are too large for the matcher.
+    #[error("the keywords are too large for the matcher: {0}")]
+    Keywords(String),
+    /// The log directory cannot be used.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A receiver cannot listen or read its certificates.
+    #[error(transparent)]
+    Receiver(#[from] ReceiverError),
+    /// An exporter cannot be built.
+    #[error(transparent)]
+    Exporter(#[from] ExporterError),
+    /// The partition count of the config is not that of the log, and traces are undecided.
+    #[error(
+        "the log has {in_log} partitions and holds undecided traces, the config says {in_config}; \
+         start with {in_log} once, let it decide, then change the count"
+    )]
+    Partitions {
+        /// As it stands in the log.
+        in_log: u16,
+        /// As the config says.
+        in_config: u16,
+    },
+    /// No thread, no runtime.
+    #[error("the operating system refuses a thread: {0}")]
+    Thread(#[from] std::io::Error),
+}

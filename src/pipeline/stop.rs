@@ -1,0 +1,40 @@
+//! Stopping in bounded time: take no more, finish what was taken, decide or leave what is undecided, export what can be.
+
+use super::health::Readiness;
+use super::running::Pipeline;
+use std::time::Duration;
+use tokio::time::timeout;
+
+impl Pipeline {
+    /// Stops. Receivers refuse new requests at once and finish those in flight; workers write their last entries;
+    /// exporters go on to the end of the decision log for at most `patience`. What they have not delivered then stays
+    /// in the log for the next start (but for a memory buffer, where it is lost with the process).
+    pub async fn stop(mut self, patience: Duration) {
+        self.health.set(Readiness::Stopping);
+        self.stop_intake.cancel();
+        self.receivers.close();
+        self.receivers.wait().await;
+        let (log, mut samplers) = (self.shared.log.clone(), std::mem::take(&mut self.samplers));
+        // A worker still reads the log while it stops, so the log ends last.
+        let stopped = tokio::task::spawn_blocking(move || {
+            for sampler in &mut samplers {
+                if !sampler.stop() {
+                    tracing::error!(pipeline = sampler.id, "a worker had failed");
+                }
+            }
+            samplers
+        });
+        let samplers = stopped.await;
+        self.last.cancel();
+        self.exporters.close();
+        if timeout(patience, self.exporters.wait()).await.is_err() {
+            tracing::warn!("exporters have not delivered everything; the log keeps it");
+            self.abandon.cancel();
+            self.exporters.wait().await;
+        }
+        if tokio::task::spawn_blocking(move || log.stop()).await.is_err() {
+            tracing::error!("stopping the log failed");
+        }
+        drop(samplers);
+    }
+}

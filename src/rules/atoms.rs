@@ -1,0 +1,206 @@
+//! What spans are tested for: every policy's attribute, status and keyword tests, each once, each a bit.
+//!
+//! One table serves all pipelines of a process, so that a request is scanned once however many policies there are. Only
+//! keys that a policy names are looked at. Attribute semantics are the Collector's: the first of a repeated key counts,
+//! and a value of another kind reads as empty, 0 or false.
+
+use super::keyword::KeywordMatcher;
+use super::values::ValueIds;
+use hashbrown::HashSet;
+use regex::bytes::Regex;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A test of one attribute value.
+#[derive(Debug, Clone)]
+pub(crate) enum Test {
+    /// One of these texts.
+    OneOf(HashSet<Box<[u8]>>),
+    /// Matches one of these (Go syntax, compiled by `go_regex`), unanchored.
+    Matches(Vec<Regex>),
+    /// An int in the inclusive range.
+    Between(i64, i64),
+    /// A bool.
+    Is(bool),
+}
+
+impl PartialEq for Test {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::OneOf(a), Self::OneOf(b)) => a == b,
+            (Self::Matches(a), Self::Matches(b)) => a.iter().map(Regex::as_str).eq(b.iter().map(Regex::as_str)),
+            (Self::Between(a, b), Self::Between(c, d)) => (a, b) == (c, d),
+            (Self::Is(a), Self::Is(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// What is wanted of one attribute key.
+#[derive(Debug, Default)]
+pub(crate) struct KeyTests {
+    pub(crate) key: Box<[u8]>,
+    pub(crate) tests: Vec<(Test, u32)>,
+    /// Its value is a percentile key.
+    pub(crate) slot: Option<u32>,
+}
+
+/// Attribute keys whose text can be a prompt or an answer.
+#[derive(Debug, Default, Clone)]
+pub struct TextKeys {
+    exact: HashSet<Box<[u8]>>,
+    prefixes: Vec<Box<[u8]>>,
+}
+
+impl TextKeys {
+    /// Keys as they are, and those that end in `*` as the beginning of many.
+    pub fn new<'a>(keys: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut out = Self::default();
+        for key in keys {
+            match key.strip_suffix('*') {
+                Some(prefix) => out.prefixes.push(prefix.as_bytes().into()),
+                None => drop(out.exact.insert(key.as_bytes().into())),
+            }
+        }
+        out
+    }
+
+    pub(crate) fn holds(&self, key: &[u8]) -> bool {
+        self.exact.contains(key) || self.prefixes.iter().any(|prefix| key.starts_with(prefix))
+    }
+}
+
+/// The table. Built once from all programs' needs.
+#[derive(Debug)]
+pub struct Atoms {
+    /// Sorted by key length.
+    pub(crate) keys: Vec<KeyTests>,
+    /// For each key length below 256, its stretch of `keys`.
+    by_len: Vec<Range<u16>>,
+    /// Mask of status codes (bit = code) and the bit it sets.
+    pub(crate) statuses: Vec<(u8, u32)>,
+    pub(crate) keywords: Option<KeywordMatcher>,
+    pub(crate) text_keys: TextKeys,
+    pub(crate) bits: u32,
+    pub(crate) slots: u32,
+    pub(crate) values: Arc<ValueIds>,
+}
+
+impl Atoms {
+    /// Index of the tests for `key`.
+    #[inline]
+    pub(crate) fn find(&self, key: &[u8]) -> Option<usize> {
+        let range = self.by_len.get(key.len())?;
+        (usize::from(range.start)..usize::from(range.end))
+            .find(|index| self.keys.get(*index).is_some_and(|tests| &*tests.key == key))
+    }
+
+    /// The bits that all programs' tests take.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The table of percentile key values.
+    #[must_use]
+    pub fn values(&self) -> &ValueIds {
+        &self.values
+    }
+
+    /// Words of bits for each span.
+    pub(crate) fn bit_words(&self) -> usize {
+        self.bits.div_ceil(64) as usize
+    }
+
+    /// Words for each span: bits, then percentile key values, two to a word.
+    pub(crate) fn stride(&self) -> usize {
+        self.bit_words() + self.slots.div_ceil(2) as usize
+    }
+}
+
+/// Collects what programs need; equal needs share a bit.
+#[derive(Debug, Default)]
+pub struct AtomsBuilder {
+    keys: Vec<KeyTests>,
+    statuses: Vec<(u8, u32)>,
+    keywords: Vec<(String, u32)>,
+    bits: u32,
+    slots: u32,
+}
+
+impl AtomsBuilder {
+    fn bit(&mut self) -> u32 {
+        self.bits += 1;
+        self.bits - 1
+    }
+
+    fn key(&mut self, key: &str) -> &mut KeyTests {
+        let at = self.keys.iter().position(|tests| &*tests.key == key.as_bytes()).unwrap_or_else(|| {
+            self.keys.push(KeyTests { key: key.as_bytes().into(), ..KeyTests::default() });
+            self.keys.len() - 1
+        });
+        &mut self.keys[at]
+    }
+
+    /// The bit that is set when an attribute of the span or its resource passes the test.
+    pub(crate) fn attribute(&mut self, key: &str, test: Test) -> u32 {
+        if let Some((_, bit)) = self.key(key).tests.iter().find(|(other, _)| *other == test) {
+            return *bit;
+        }
+        let bit = self.bit();
+        self.key(key).tests.push((test, bit));
+        bit
+    }
+
+    /// The bit that is set when the span's status code is in the mask.
+    pub(crate) fn status(&mut self, mask: u8) -> u32 {
+        if let Some((_, bit)) = self.statuses.iter().find(|(other, _)| *other == mask) {
+            return *bit;
+        }
+        let bit = self.bit();
+        self.statuses.push((mask, bit));
+        bit
+    }
+
+    /// The bit that is set when a text of the span holds one of the keywords.
+    pub(crate) fn keywords(&mut self, keywords: &[String]) -> u32 {
+        let bit = self.bit();
+        self.keywords.extend(keywords.iter().map(|keyword| (keyword.clone(), bit)));
+        bit
+    }
+
+    /// Where a span's value of `key` stands.
+    pub(crate) fn slot(&mut self, key: &str) -> u32 {
+        let next = self.slots;
+        let slot = *self.key(key).slot.get_or_insert(next);
+        self.slots = self.slots.max(slot + 1);
+        slot
+    }
+
+    /// The finished table.
+    ///
+    /// # Errors
+    /// When the keywords together are too large for the matcher.
+    pub fn build(mut self, text_keys: TextKeys, values: Arc<ValueIds>) -> Result<Atoms, String> {
+        self.keys.sort_by_key(|tests| tests.key.len());
+        let mut by_len = vec![0..0; 256];
+        for (tests, index) in self.keys.iter().zip(0_u16..) {
+            if let Some(range) = by_len.get_mut(tests.key.len()) {
+                if range.start == range.end {
+                    range.start = index;
+                }
+                range.end = index + 1;
+            }
+        }
+        Ok(Atoms {
+            keys: self.keys,
+            by_len,
+            statuses: self.statuses,
+            keywords: KeywordMatcher::new(&self.keywords)?,
+            text_keys,
+            bits: self.bits,
+            slots: self.slots,
+            values,
+        })
+    }
+}

@@ -1,0 +1,262 @@
+//! What the rules need to know of each span, in a few words: gathered while the request is scanned, so that nothing
+//! looks at payload again.
+
+use super::atoms::{Atoms, Test};
+use super::keyword::Scratch;
+use super::values::ABSENT;
+use crate::otlp::{AnyValue, SpanHead, Visitor};
+
+/// The fixed part of a span's facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SpanFacts {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) root: bool,
+}
+
+/// The facts of all sound spans of one request, in scan order or in layout order.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Facts {
+    pub(crate) spans: Vec<SpanFacts>,
+    /// `stride` words for each span.
+    words: Vec<u64>,
+    stride: usize,
+}
+
+impl Facts {
+    /// The facts in another order.
+    #[must_use]
+    pub fn reordered(&self, order: &[u32]) -> Self {
+        let mut out = Self {
+            spans: Vec::with_capacity(order.len()),
+            words: Vec::with_capacity(order.len() * self.stride),
+            stride: self.stride,
+        };
+        for index in order {
+            if let Some(span) = self.spans.get(*index as usize) {
+                out.spans.push(*span);
+                out.words.extend_from_slice(self.words_of(*index as usize));
+            }
+        }
+        out
+    }
+
+    /// Spans.
+    pub(crate) fn len(&self) -> u32 {
+        crate::otlp::index(self.spans.len())
+    }
+
+    /// The span has no parent.
+    pub(crate) fn is_root(&self, span: usize) -> bool {
+        self.spans.get(span).is_some_and(|facts| facts.root)
+    }
+
+    /// Adds the facts of other spans, of the same atoms, behind these.
+    pub(crate) fn append(&mut self, more: &Self) {
+        self.stride = more.stride;
+        self.spans.extend_from_slice(&more.spans);
+        self.words.extend_from_slice(&more.words);
+    }
+
+    pub(crate) fn words_of(&self, span: usize) -> &[u64] {
+        self.words.get(span * self.stride..(span + 1) * self.stride).unwrap_or_default()
+    }
+
+    /// Bytes held.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.spans.capacity() * size_of::<SpanFacts>() + self.words.capacity() * 8
+    }
+}
+
+/// Sets bits and values as a scan passes attributes. One for each request; `Scratch` buffers are the thread's.
+#[derive(Debug)]
+pub struct Observer<'a> {
+    atoms: &'a Atoms,
+    scratch: &'a mut ObserverScratch,
+    facts: Facts,
+    /// What every span of the present resource begins with.
+    resource: Vec<u64>,
+}
+
+/// Buffers that outlive one request.
+#[derive(Debug, Default)]
+pub struct ObserverScratch {
+    keyword: Scratch,
+    seen: Vec<u64>,
+    /// The last value of each slot and its id: most spans repeat it.
+    last: Vec<(Vec<u8>, u32)>,
+}
+
+/// Who carries an attribute: the Collector reads the two differently.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Site {
+    Resource,
+    Span,
+}
+
+impl<'a> Observer<'a> {
+    /// An observer for one request.
+    pub fn new(atoms: &'a Atoms, scratch: &'a mut ObserverScratch) -> Self {
+        let stride = atoms.stride();
+        scratch.last.resize(atoms.slots as usize, (Vec::new(), ABSENT));
+        scratch.seen.resize(atoms.keys.len().div_ceil(64), 0);
+        Self { atoms, scratch, facts: Facts { stride, ..Facts::default() }, resource: vec![0; stride] }
+    }
+
+    /// The facts of the sound spans, in scan order.
+    #[must_use]
+    pub fn finish(mut self) -> Facts {
+        self.facts.words.truncate(self.facts.spans.len() * self.facts.stride);
+        self.facts
+    }
+
+    fn attribute(&mut self, site: Site, key: &[u8], value: AnyValue<'_>) {
+        let Some(index) = self.atoms.find(key) else {
+            return;
+        };
+        let Some(seen) = self.scratch.seen.get_mut(index / 64) else {
+            return;
+        };
+        let mask = 1 << (index % 64);
+        if *seen & mask != 0 {
+            return;
+        }
+        *seen |= mask;
+        let Some(wanted) = self.atoms.keys.get(index) else {
+            return;
+        };
+        let words = match site {
+            Site::Resource => &mut self.resource[..],
+            Site::Span => present(&mut self.facts),
+        };
+        for (test, bit) in &wanted.tests {
+            if passes(test, site, value) {
+                set(words, *bit);
+            }
+        }
+        if let Some(slot) = wanted.slot {
+            let id = self.scratch.last.get_mut(slot as usize).map_or(ABSENT, |last| value_id(self.atoms, last, value));
+            put_slot(words, self.atoms.bit_words(), slot, id);
+        }
+    }
+
+    fn text(&mut self, key: &[u8], value: AnyValue<'_>) {
+        let Some(matcher) = &self.atoms.keywords else {
+            return;
+        };
+        if matches!(value, AnyValue::Bool(_) | AnyValue::Int(_) | AnyValue::Double(_))
+            || !self.atoms.text_keys.holds(key)
+        {
+            return;
+        }
+        let words = present(&mut self.facts);
+        let scratch = &mut self.scratch.keyword;
+        value.each_text(&mut |text| matcher.search(text, scratch, &mut |bit| set(words, bit)));
+    }
+}
+
+/// The words of the span in hand: the last ones.
+fn present(facts: &mut Facts) -> &mut [u64] {
+    let start = facts.spans.len() * facts.stride;
+    facts.words.get_mut(start..).unwrap_or_default()
+}
+
+fn set(words: &mut [u64], bit: u32) {
+    if let Some(word) = words.get_mut(bit as usize / 64) {
+        *word |= 1 << (bit % 64);
+    }
+}
+
+fn put_slot(words: &mut [u64], bit_words: usize, slot: u32, id: u32) {
+    if let Some(word) = words.get_mut(bit_words + slot as usize / 2) {
+        let shift = 32 * (slot % 2);
+        *word = *word & !(u64::from(u32::MAX) << shift) | u64::from(id) << shift;
+    }
+}
+
+/// The value id that `words` (a span's facts) hold for `slot`.
+pub(crate) fn slot_of(words: &[u64], bit_words: usize, slot: u32) -> u32 {
+    let word = words.get(bit_words + slot as usize / 2).copied().unwrap_or_default();
+    #[allow(clippy::cast_possible_truncation, reason = "the half that was asked for")]
+    let id = (word >> (32 * (slot % 2))) as u32;
+    id
+}
+
+fn value_id(atoms: &Atoms, last: &mut (Vec<u8>, u32), value: AnyValue<'_>) -> u32 {
+    let decimal;
+    let text = match value {
+        AnyValue::Str(text) => text,
+        AnyValue::Int(number) => {
+            decimal = number.to_string();
+            decimal.as_bytes()
+        }
+        AnyValue::Bool(true) => b"true",
+        AnyValue::Bool(false) => b"false",
+        _ => return ABSENT,
+    };
+    if last.1 == ABSENT || last.0 != text {
+        last.1 = atoms.values.id(text);
+        last.0.clear();
+        last.0.extend_from_slice(text);
+    }
+    last.1
+}
+
+fn passes(test: &Test, site: Site, value: AnyValue<'_>) -> bool {
+    let text = || {
+        if let AnyValue::Str(text) = value { text } else { b"" }
+    };
+    match test {
+        Test::OneOf(values) => values.contains(text()),
+        // On spans an empty text is skipped, on resources it is matched: so does the Collector.
+        Test::Matches(expressions) => {
+            (site == Site::Resource || !text().is_empty()) && expressions.iter().any(|regex| regex.is_match(text()))
+        }
+        Test::Between(min, max) => {
+            let number = if let AnyValue::Int(number) = value { number } else { 0 };
+            (*min..=*max).contains(&number)
+        }
+        Test::Is(wanted) => (value == AnyValue::Bool(true)) == *wanted,
+    }
+}
+
+impl Visitor for Observer<'_> {
+    fn begin_resource(&mut self) {
+        self.resource.fill(0);
+        self.scratch.seen.fill(0);
+    }
+
+    fn resource_attribute(&mut self, key: &[u8], value: AnyValue<'_>) {
+        self.attribute(Site::Resource, key, value);
+    }
+
+    fn begin_span(&mut self) {
+        // A rejected span before this one left its words behind.
+        self.facts.words.truncate(self.facts.spans.len() * self.facts.stride);
+        self.facts.words.extend_from_slice(&self.resource);
+        self.scratch.seen.fill(0);
+    }
+
+    #[inline]
+    fn span_attribute(&mut self, key: &[u8], value: AnyValue<'_>) {
+        self.attribute(Site::Span, key, value);
+        self.text(key, value);
+    }
+
+    #[inline]
+    fn event_attribute(&mut self, key: &[u8], value: AnyValue<'_>) {
+        self.text(key, value);
+    }
+
+    #[inline]
+    fn end_span(&mut self, head: &SpanHead) {
+        let words = present(&mut self.facts);
+        for (mask, bit) in &self.atoms.statuses {
+            if head.status < 8 && mask >> head.status & 1 == 1 {
+                set(words, *bit);
+            }
+        }
+        self.facts.spans.push(SpanFacts { start: head.start, end: head.end, root: head.root });
+    }
+}

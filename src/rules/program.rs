@@ -1,0 +1,287 @@
+//! Policies compiled to one program over a trace's folded state.
+//!
+//! Every test of a span is a bit (`atoms`), every policy an expression over the bits, the times, the count and the id.
+//! Deciding reads the state and nothing else.
+
+use super::atoms::{AtomsBuilder, Test};
+use super::go_regex;
+use super::probabilistic::Coin;
+use super::spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
+
+/// A policy cannot be compiled. The policy's name stands in front.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("policy \"{policy}\": {problem}")]
+pub struct CompileError {
+    /// The top-level policy.
+    pub policy: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// What a policy asks of a trace's state.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Rule {
+    Always,
+    /// The bit is set in the state.
+    Bit(u32),
+    Spans {
+        min: i64,
+        max: i64,
+    },
+    Coin(Coin),
+    /// Index into [`Program::percentiles`].
+    Slower(usize),
+    All(Vec<Rule>),
+    Not(Box<Rule>),
+}
+
+/// `latency`: whole milliseconds, looked at after each span, since with an upper bound the order counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Latency {
+    pub(crate) over_ms: i64,
+    /// 0: none.
+    pub(crate) up_to_ms: i64,
+    pub(crate) bit: u32,
+}
+
+/// `latency_percentile`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PercentileRule {
+    /// The policy's name (of the top-level policy): its state is found by it after a restart.
+    pub name: String,
+    /// 0 to 100.
+    pub percentile: f64,
+    /// Never a threshold below this.
+    pub floor_ns: u64,
+    /// The threshold before there is one.
+    pub warmup_ns: u64,
+    /// Observations before the percentile counts.
+    pub min_count: f64,
+    /// Which of the program's slots make the key, coarsest first.
+    pub(crate) slots: Vec<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Policy {
+    pub(crate) name: String,
+    pub(crate) drops: bool,
+    pub(crate) rule: Rule,
+}
+
+/// The rule set of one pipeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    /// In config order.
+    pub(crate) policies: Vec<Policy>,
+    /// `drop` policies first, then the rest, each in config order: the order of evaluation.
+    pub(crate) order: Vec<usize>,
+    pub(crate) latencies: Vec<Latency>,
+    /// Facts slot of each of the program's slots.
+    pub(crate) slots: Vec<u32>,
+    pub(crate) percentiles: Vec<PercentileRule>,
+    pub(crate) first_match: bool,
+    /// Bits of the facts, set once the atoms are complete.
+    pub(crate) fact_bits: u32,
+}
+
+/// Compiles programs against one growing table of atoms; latency bits are placed when the table is complete.
+#[derive(Debug)]
+pub struct Compiler<'a> {
+    atoms: &'a mut AtomsBuilder,
+    program: Program,
+    policy: String,
+}
+
+impl<'a> Compiler<'a> {
+    /// A compiler for one pipeline.
+    pub fn new(atoms: &'a mut AtomsBuilder, sample_on_first_match: bool) -> Self {
+        let program = Program {
+            policies: Vec::new(),
+            order: Vec::new(),
+            latencies: Vec::new(),
+            slots: Vec::new(),
+            percentiles: Vec::new(),
+            first_match: sample_on_first_match,
+            fact_bits: 0,
+        };
+        Self { atoms, program, policy: String::new() }
+    }
+
+    /// Compiles all policies. [`Program::link`] must follow, when all programs are compiled.
+    ///
+    /// # Errors
+    /// For an expression that does not compile.
+    pub fn compile(mut self, policies: &[PolicySpec]) -> Result<Program, CompileError> {
+        for spec in policies {
+            self.policy.clone_from(&spec.name);
+            let (drops, rule) = match &spec.kind {
+                PolicyKind::Drop(children) => (true, self.all(children)?),
+                kind => (false, self.rule(kind)?),
+            };
+            self.program.policies.push(Policy { name: spec.name.clone(), drops, rule });
+        }
+        let drops = |index: &usize| self.program.policies.get(*index).is_some_and(|policy| policy.drops);
+        let all = || 0..self.program.policies.len();
+        self.program.order = all().filter(drops).chain(all().filter(|index| !drops(index))).collect();
+        Ok(self.program)
+    }
+
+    fn all(&mut self, children: &[PolicySpec]) -> Result<Rule, CompileError> {
+        Ok(Rule::All(children.iter().map(|child| self.rule(&child.kind)).collect::<Result<_, _>>()?))
+    }
+
+    fn rule(&mut self, kind: &PolicyKind) -> Result<Rule, CompileError> {
+        Ok(match kind {
+            PolicyKind::AlwaysSample => Rule::Always,
+            PolicyKind::Latency { threshold_ms, upper_threshold_ms } => {
+                let bit = u32::try_from(self.program.latencies.len()).unwrap_or(u32::MAX);
+                let (over_ms, up_to_ms) = (*threshold_ms, *upper_threshold_ms);
+                self.program.latencies.push(Latency { over_ms, up_to_ms, bit });
+                // The place of the bit is not known before all atoms are: `link` moves it.
+                Rule::Bit(LATENCY | bit)
+            }
+            PolicyKind::StatusCode { codes } => Rule::Bit(self.atoms.status(mask(codes))),
+            PolicyKind::StringAttribute { key, values, enabled_regex_matching, invert_match, .. } => {
+                let test = if *enabled_regex_matching { self.expressions(values)? } else { one_of(values) };
+                inverted(*invert_match, self.atoms.attribute(key, test))
+            }
+            PolicyKind::NumericAttribute { key, min_value, max_value, invert_match } => {
+                inverted(*invert_match, self.atoms.attribute(key, Test::Between(*min_value, *max_value)))
+            }
+            PolicyKind::BooleanAttribute { key, value, invert_match } => {
+                inverted(*invert_match, self.atoms.attribute(key, Test::Is(*value)))
+            }
+            PolicyKind::Probabilistic { sampling_percentage, hash_salt } => {
+                Rule::Coin(Coin::new(*sampling_percentage, hash_salt))
+            }
+            PolicyKind::SpanCount { min_spans, max_spans } => {
+                let max = if *max_spans == 0 { i64::MAX } else { i64::from(*max_spans) };
+                Rule::Spans { min: i64::from(*min_spans), max }
+            }
+            PolicyKind::And(children) | PolicyKind::Drop(children) => self.all(children)?,
+            PolicyKind::Not(child) => Rule::Not(Box::new(self.rule(&child.kind)?)),
+            PolicyKind::PromptKeyword { keywords } => Rule::Bit(self.atoms.keywords(keywords)),
+            PolicyKind::LatencyPercentile { .. } => self.percentile(kind)?,
+        })
+    }
+
+    fn percentile(&mut self, kind: &PolicyKind) -> Result<Rule, CompileError> {
+        let PolicyKind::LatencyPercentile { percentile, by, floor_ms, warmup_ms, min_count, of } = kind else {
+            return Ok(Rule::Always);
+        };
+        if *of == PercentileOf::Span {
+            return Err(self.error("`of: span` is not supported yet; use `of: trace`"));
+        }
+        let slots = by.iter().map(|key| self.slot(key)).collect();
+        let millis = |ms: &u64| ms.saturating_mul(1_000_000);
+        #[allow(clippy::cast_precision_loss, reason = "a count far below 2^52")]
+        let min_count = *min_count as f64;
+        self.program.percentiles.push(PercentileRule {
+            name: self.policy.clone(),
+            percentile: *percentile,
+            floor_ns: millis(floor_ms),
+            warmup_ns: millis(warmup_ms),
+            min_count,
+            slots,
+        });
+        Ok(Rule::Slower(self.program.percentiles.len() - 1))
+    }
+
+    fn slot(&mut self, key: &str) -> usize {
+        let slot = self.atoms.slot(key);
+        self.program.slots.iter().position(|other| *other == slot).unwrap_or_else(|| {
+            self.program.slots.push(slot);
+            self.program.slots.len() - 1
+        })
+    }
+
+    fn expressions(&self, values: &[String]) -> Result<Test, CompileError> {
+        let compiled = values.iter().map(|value| go_regex::compile(value));
+        Ok(Test::Matches(compiled.collect::<Result<_, _>>().map_err(|problem| self.error(&problem))?))
+    }
+
+    fn error(&self, problem: &str) -> CompileError {
+        CompileError { policy: self.policy.clone(), problem: problem.to_owned() }
+    }
+}
+
+/// Marks the bit of a latency before `link`.
+const LATENCY: u32 = 1 << 31;
+
+fn mask(codes: &[StatusCode]) -> u8 {
+    codes.iter().fold(0, |mask, code| {
+        mask | match code {
+            StatusCode::Unset => 1,
+            StatusCode::Ok => 2,
+            StatusCode::Error => 4,
+        }
+    })
+}
+
+fn one_of(values: &[String]) -> Test {
+    Test::OneOf(values.iter().filter(|value| !value.is_empty()).map(|value| value.as_bytes().into()).collect())
+}
+
+fn inverted(invert: bool, bit: u32) -> Rule {
+    if invert { Rule::Not(Box::new(Rule::Bit(bit))) } else { Rule::Bit(bit) }
+}
+
+impl Program {
+    /// Places the latency bits behind the atoms' bits, of which there are `fact_bits`.
+    #[must_use]
+    pub fn link(mut self, fact_bits: u32) -> Self {
+        self.fact_bits = fact_bits;
+        for latency in &mut self.latencies {
+            latency.bit += fact_bits;
+        }
+        for policy in &mut self.policies {
+            place(&mut policy.rule, fact_bits);
+        }
+        self
+    }
+
+    /// Names of the policies, in config order: their indices stand in decisions.
+    #[must_use]
+    pub fn policy_names(&self) -> Vec<String> {
+        self.policies.iter().map(|policy| policy.name.clone()).collect()
+    }
+
+    /// The percentile rules, in the order in which thresholds are asked for.
+    #[must_use]
+    pub fn percentiles(&self) -> &[PercentileRule] {
+        &self.percentiles
+    }
+}
+
+/// A number that changes when a rule set does: it stands in every batch of decisions. FNV-1a 32 over all that is typed,
+/// keywords included, of which it tells nothing.
+#[must_use]
+pub fn fingerprint(policies: &[PolicySpec], sample_on_first_match: bool) -> u32 {
+    let mut text = format!("{sample_on_first_match}{policies:?}");
+    policies.iter().for_each(|policy| add_hidden(&policy.kind, &mut text));
+    text.bytes().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// What `Debug` does not show.
+fn add_hidden(kind: &PolicyKind, out: &mut String) {
+    let mut list = |values: &[String]| values.iter().for_each(|value| *out += &format!("{value:?}"));
+    match kind {
+        PolicyKind::StringAttribute { values, .. } => list(values),
+        PolicyKind::PromptKeyword { keywords } => list(keywords),
+        PolicyKind::Probabilistic { hash_salt, .. } => list(std::slice::from_ref(hash_salt)),
+        PolicyKind::And(children) | PolicyKind::Drop(children) => {
+            children.iter().for_each(|child| add_hidden(&child.kind, out));
+        }
+        PolicyKind::Not(child) => add_hidden(&child.kind, out),
+        _ => {}
+    }
+}
+
+fn place(rule: &mut Rule, fact_bits: u32) {
+    match rule {
+        Rule::Bit(bit) if *bit & LATENCY != 0 => *bit = (*bit & !LATENCY) + fact_bits,
+        Rule::All(children) => children.iter_mut().for_each(|child| place(child, fact_bits)),
+        Rule::Not(child) => place(child, fact_bits),
+        _ => {}
+    }
+}

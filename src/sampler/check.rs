@@ -1,0 +1,287 @@
+//! Proves a stopped log: every decision follows from the records and what its entry says it saw.
+//!
+//! For each entry the pieces between its first and last are folded anew; skeleton + what the entry carries must give its
+//! verdict. One decision for each life of a trace, every piece in at most one entry, late pieces as their decision, and
+//! for the evidence `complete` no piece left out that came before its tick.
+
+use super::entry::{BatchMeta, Decision, Entries, Entry, Extent};
+use super::evidence::Evidence;
+use super::recovery::seconds;
+use super::scanned::Scanned;
+use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream};
+use crate::otlp::{SourceId, TraceId};
+use crate::rules::{Atoms, Fold, ObserverScratch, Program, State};
+use hashbrown::{HashMap, HashSet};
+
+/// Problems that are written out; all are counted.
+const SHOWN: usize = 50;
+
+/// What the checker found.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct CheckReport {
+    /// Decisions, late pieces not counted.
+    pub decisions: u64,
+    /// Of these, keeps.
+    pub keeps: u64,
+    /// Entries of late pieces.
+    pub late: u64,
+    /// Decisions whose verdict was computed again: all records were there, under the same rules.
+    pub proven: u64,
+    /// Spans of this pipeline in the log.
+    pub spans: u64,
+    /// Spans that no entry names.
+    pub undecided: u64,
+    /// Frames and pieces that could not be read.
+    pub damaged: u64,
+    /// What is wrong, first ones in words.
+    pub problems: Vec<String>,
+    /// How much is wrong.
+    pub problem_count: u64,
+}
+
+/// What to check against.
+#[derive(Debug)]
+pub struct Checked<'a> {
+    /// The pipeline's id.
+    pub id: &'a str,
+    /// Receivers that feed it.
+    pub sources: Vec<SourceId>,
+    /// Its rules...
+    pub program: &'a Program,
+    /// ...and their fingerprint: entries of other rule sets are not proven.
+    pub rules: u32,
+    /// The table that the program was compiled against.
+    pub atoms: &'a Atoms,
+    /// For scanning again.
+    pub services: &'a Services,
+    /// Whole seconds.
+    pub decision_wait: u64,
+}
+
+struct Line {
+    decision: Decision,
+    extent: Extent,
+    keep: bool,
+    /// Places of a keep: (position, offset).
+    places: HashSet<(u64, u32)>,
+    rules: u32,
+    fold: Fold,
+    words: Vec<u64>,
+    spans: u64,
+    first_second: Option<u32>,
+}
+
+struct Checker<'a> {
+    checked: &'a Checked<'a>,
+    lines: Vec<Line>,
+    by_trace: HashMap<TraceId, Vec<usize>>,
+    report: CheckReport,
+    whole: bool,
+}
+
+/// Checks one pipeline of a directory that no daemon has open.
+///
+/// # Errors
+/// When the directory cannot be opened.
+pub fn check(directory: &Directory, checked: &Checked<'_>) -> Result<CheckReport, LogError> {
+    let decisions = directory.decisions(checked.id)?;
+    let spans = directory.spans()?;
+    let mut checker = Checker {
+        checked,
+        lines: Vec::new(),
+        by_trace: HashMap::new(),
+        report: CheckReport::default(),
+        // Entries that retention took cannot be asked.
+        whole: decisions.segments().first().is_none_or(|segment| segment.base == 0),
+    };
+    checker.read_decisions(&decisions);
+    checker.read_spans(&spans);
+    checker.prove(spans.start());
+    Ok(checker.report)
+}
+
+impl Checker<'_> {
+    fn problem(&mut self, text: impl FnOnce() -> String) {
+        self.report.problem_count += 1;
+        if self.report.problems.len() < SHOWN {
+            self.report.problems.push(text());
+        }
+    }
+
+    fn read_decisions(&mut self, stream: &Stream) {
+        let mut reader = stream.reader(stream.start());
+        loop {
+            match reader.next() {
+                Ok(Some(frame)) => match BatchMeta::unpack(&frame.meta) {
+                    Some(meta) => {
+                        for entry in Entries::new(&frame.body) {
+                            self.take_entry(entry, meta.rules);
+                        }
+                    }
+                    None => self.report.damaged += 1,
+                },
+                Ok(None) => return,
+                Err(error) => {
+                    self.report.damaged += 1;
+                    if !matches!(error, ReadError::Damaged { .. } | ReadError::Gone { .. }) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_entry(&mut self, entry: Entry, rules: u32) {
+        let (decision, extent, keep, places) = match entry {
+            Entry::Keep(decision, _, refs) => {
+                let places = refs.iter().map(|place| (place.place().position, place.place().offset)).collect();
+                (decision, Extent::of(&refs), true, places)
+            }
+            Entry::Drop(decision, extent) => (decision, extent, false, HashSet::new()),
+            Entry::Snapshot(_) => return,
+        };
+        let trace = decision.trace;
+        let earlier = self.by_trace.get(&trace).and_then(|lines| lines.last()).and_then(|line| self.lines.get(*line));
+        if decision.evidence == Evidence::Late {
+            self.report.late += 1;
+            let (known, agrees) = (earlier.is_some(), earlier.is_none_or(|line| line.keep == keep));
+            if !known && self.whole {
+                self.problem(|| format!("trace {trace}: a late piece without a decision"));
+            } else if !agrees {
+                self.problem(|| format!("trace {trace}: a late piece does not follow its decision"));
+            }
+        } else {
+            self.report.decisions += 1;
+            self.report.keeps += u64::from(keep);
+        }
+        let words = vec![0; self.checked.program.state_words()];
+        let (fold, spans, first_second) = (Fold::default(), 0, None);
+        self.by_trace.entry(trace).or_default().push(self.lines.len());
+        self.lines.push(Line { decision, extent, keep, places, rules, fold, words, spans, first_second });
+    }
+
+    fn read_spans(&mut self, stream: &Stream) {
+        let mut reader = stream.reader(stream.start());
+        let mut scratch = ObserverScratch::default();
+        loop {
+            match reader.next() {
+                Ok(Some(frame)) => {
+                    let Some(meta) = FrameMeta::unpack(&frame.meta) else {
+                        self.report.damaged += 1;
+                        continue;
+                    };
+                    if !self.checked.sources.contains(&meta.source) {
+                        continue;
+                    }
+                    let (scanned, damaged) =
+                        Scanned::from_stored(&frame.body, self.checked.atoms, self.checked.services, &mut scratch);
+                    self.report.damaged += damaged;
+                    self.take_frame(frame.position, seconds(frame.stamp), &scanned);
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    self.report.damaged += 1;
+                    if !matches!(error, ReadError::Damaged { .. } | ReadError::Gone { .. }) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_frame(&mut self, position: u64, second: u32, scanned: &Scanned) {
+        for piece in &scanned.pieces {
+            let spans = piece.spans.start as usize..piece.spans.end as usize;
+            self.report.spans += spans.len() as u64;
+            let named: Vec<usize> = self.by_trace.get(&piece.trace).map_or_else(Vec::new, |lines| {
+                let names =
+                    |line: &&usize| self.lines.get(**line).is_some_and(|line| line.names(position, piece.offset));
+                lines.iter().filter(names).copied().collect()
+            });
+            let trace = piece.trace;
+            match named[..] {
+                [] => self.report.undecided += spans.len() as u64,
+                [only] => self.fold(only, second, scanned, spans),
+                _ => self.problem(|| format!("trace {trace}: a piece at {position} is in {} entries", named.len())),
+            }
+            self.check_in_time(trace, second, named.first().copied());
+        }
+    }
+
+    fn fold(&mut self, line: usize, second: u32, scanned: &Scanned, spans: std::ops::Range<usize>) {
+        let Some(line) = self.lines.get_mut(line) else { return };
+        line.first_second.get_or_insert(second);
+        line.spans += spans.len() as u64;
+        let program = self.checked.program;
+        for span in spans {
+            program.fold(self.checked.atoms, &mut line.fold, &mut line.words, &scanned.facts, span);
+        }
+    }
+
+    /// A piece that came before the tick of a `complete` decision is in it, not late.
+    fn check_in_time(&mut self, trace: TraceId, second: u32, named: Option<usize>) {
+        let Some(line) = named.and_then(|line| self.lines.get(line)) else { return };
+        if line.decision.evidence != Evidence::Late {
+            return;
+        }
+        let life = self.by_trace.get(&trace).into_iter().flatten().filter_map(|line| self.lines.get(*line));
+        let decided = life
+            .filter(|other| other.decision.evidence == Evidence::Complete && other.extent.first < line.extent.first);
+        let due = decided.last().map(|other| u64::from(other.decision.first_second) + 1 + self.checked.decision_wait);
+        if due.is_some_and(|due| u64::from(second) < due) {
+            self.problem(|| format!("trace {trace}: a piece that came in time was treated as late"));
+        }
+    }
+
+    /// Computes every verdict again whose records are all there.
+    fn prove(&mut self, start: u64) {
+        let lines = std::mem::take(&mut self.lines);
+        for line in &lines {
+            if line.extent.first < start {
+                continue;
+            }
+            let trace = line.decision.trace;
+            if line.spans != line.extent.spans {
+                let (found, said) = (line.spans, line.extent.spans);
+                self.problem(|| format!("trace {trace}: its entry names {said} spans, the log has {found}"));
+                continue;
+            }
+            if line.decision.evidence == Evidence::Late || line.rules != self.checked.rules {
+                continue;
+            }
+            let state = State { trace, fold: &line.fold, words: &line.words };
+            let verdict = self.checked.program.decide(state, &line.decision.thresholds, |_, _| {});
+            if (verdict.keep, verdict.policy) != (line.keep, line.decision.policy) {
+                self.problem(|| {
+                    format!("trace {trace}: its entry says keep={}, the records say {}", line.keep, verdict.keep)
+                });
+            }
+            self.report.proven += 1;
+        }
+        self.check_lives(&lines);
+    }
+
+    /// Two decisions of one id must be two lives: nothing of the second is within the first.
+    fn check_lives(&mut self, lines: &[Line]) {
+        let by_trace = std::mem::take(&mut self.by_trace);
+        for (trace, numbers) in &by_trace {
+            let mut last: Option<u64> = None;
+            for line in numbers.iter().filter_map(|number| lines.get(*number)) {
+                if last.is_some_and(|last| line.extent.first <= last) {
+                    self.problem(|| format!("trace {trace}: two entries name the same stretch of the log"));
+                }
+                last = Some(line.extent.last.max(last.unwrap_or_default()));
+            }
+        }
+    }
+}
+
+impl Line {
+    fn names(&self, position: u64, offset: u32) -> bool {
+        if self.keep {
+            self.places.contains(&(position, offset))
+        } else {
+            (self.extent.first..=self.extent.last).contains(&position)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! On restart: which pieces of the span log are named by entries already.
+//!
+//! A verdict freezes the pieces that had come, and all pieces of a trace between an entry's first and last are in it; so
+//! a piece is covered when an entry of its trace spans its position.
+
+use super::entry::Extent;
+use crate::otlp::TraceId;
+use hashbrown::HashMap;
+
+#[derive(Debug, Default)]
+pub(crate) struct Coverage {
+    extents: HashMap<TraceId, Vec<(u64, u64)>>,
+}
+
+impl Coverage {
+    pub(crate) fn add(&mut self, trace: TraceId, extent: Extent) {
+        self.extents.entry(trace).or_default().push((extent.first, extent.last));
+    }
+
+    pub(crate) fn covers(&self, trace: TraceId, position: u64) -> bool {
+        let extents = self.extents.get(&trace).map(Vec::as_slice).unwrap_or_default();
+        extents.iter().any(|(first, last)| (*first..=*last).contains(&position))
+    }
+}

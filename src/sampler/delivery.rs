@@ -1,0 +1,150 @@
+//! What an exporter has still to deliver: the sampler adds, the exporter takes away.
+//!
+//! Invariants: a kept span is counted here before its entry can be read, and leaves when the exporter says what became
+//! of it; the cursor's position and its counts are saved in one write.
+
+use super::packed::PackedRef;
+use super::position_ring::PositionRing;
+use crate::log::{CursorFile, LogError};
+use parking_lot::Mutex;
+use prost::Message;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What became of kept spans at one exporter, all in spans; the saved part of a [`Delivery`].
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub struct Delivered {
+    /// Everything before this position of the decision log is done with.
+    #[prost(uint64, tag = "1")]
+    pub position: u64,
+    /// Keeps of the frame at `position` that are done with too.
+    #[prost(uint64, tag = "7")]
+    pub skip: u64,
+    /// Taken by the backend.
+    #[prost(uint64, tag = "2")]
+    pub delivered: u64,
+    /// Twins within one entry, left out.
+    #[prost(uint64, tag = "3")]
+    pub duplicate: u64,
+    /// Refused by the backend for good.
+    #[prost(uint64, tag = "4")]
+    pub rejected: u64,
+    /// In pieces that could not be read back.
+    #[prost(uint64, tag = "5")]
+    pub lost: u64,
+    /// Given up after `max_elapsed_time`, or never to be delivered since the exporter is new.
+    #[prost(uint64, tag = "6")]
+    pub expired: u64,
+}
+
+impl Delivered {
+    /// Spans that are accounted for.
+    #[must_use]
+    pub fn spans(&self) -> u64 {
+        self.delivered + self.duplicate + self.rejected + self.lost + self.expired
+    }
+
+    /// Keep number `number` of the frame at `position` is still to be delivered.
+    pub(crate) fn awaits(&self, position: u64, number: u64) -> bool {
+        position > self.position || (position == self.position && number >= self.skip)
+    }
+}
+
+/// The position and counts of one exporter of one instance.
+#[derive(Debug)]
+pub struct Delivery {
+    /// `deliver/INSTANCE/EXPORTER`: the name of its file and of its hold on the log.
+    pub name: String,
+    ring: Mutex<PositionRing>,
+    awaiting: AtomicU64,
+    state: Mutex<Delivered>,
+    file: CursorFile,
+    new: bool,
+}
+
+impl Delivery {
+    /// Loads the exporter's position; a new exporter begins at `end` of the decision log.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open(name: &str, file: CursorFile, end: u64) -> Result<Self, LogError> {
+        let saved = file.load().and_then(|bytes| Delivered::decode(&bytes[..]).ok());
+        Ok(Self {
+            name: name.to_owned(),
+            ring: Mutex::default(),
+            awaiting: AtomicU64::new(0),
+            new: saved.is_none(),
+            state: Mutex::new(saved.unwrap_or(Delivered { position: end, ..Delivered::default() })),
+            file,
+        })
+    }
+
+    /// The exporter was not there before.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.new
+    }
+
+    /// Kept spans before this exporter's time are none of its business: they count as expired for it.
+    pub(crate) fn begin_after(&self, kept: u64) {
+        self.state.lock().expired = kept;
+    }
+
+    /// Where it stands, and what became of the spans so far.
+    #[must_use]
+    pub fn state(&self) -> Delivered {
+        *self.state.lock()
+    }
+
+    /// Kept spans that wait.
+    #[must_use]
+    pub fn awaiting(&self) -> u64 {
+        self.awaiting.load(Ordering::Relaxed)
+    }
+
+    /// The oldest position that it still has to read; `u64::MAX`: none.
+    pub(crate) fn oldest(&self) -> u64 {
+        self.ring.lock().oldest().unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn expect(&self, places: &[PackedRef]) {
+        let mut ring = self.ring.lock();
+        let mut spans = 0;
+        for place in places {
+            ring.add(place.place().position);
+            spans += u64::from(place.spans());
+        }
+        self.awaiting.fetch_add(spans, Ordering::Relaxed);
+    }
+
+    /// The keeps in front of `position` (a frame, and keeps of it) are done with; `sum` tells what became of their spans.
+    /// Saved before it returns.
+    ///
+    /// # Errors
+    /// When it could not be saved; it stands in memory, and the next call tries again.
+    pub(crate) fn done(&self, position: (u64, u64), places: &[PackedRef], sum: Delivered) -> std::io::Result<()> {
+        {
+            let mut ring = self.ring.lock();
+            places.iter().for_each(|place| ring.remove(place.place().position));
+        }
+        self.awaiting.fetch_sub(sum.spans(), Ordering::Relaxed);
+        {
+            let mut state = self.state.lock();
+            (state.position, state.skip) = position;
+            state.delivered += sum.delivered;
+            state.duplicate += sum.duplicate;
+            state.rejected += sum.rejected;
+            state.lost += sum.lost;
+            state.expired += sum.expired;
+        }
+        self.save()
+    }
+
+    /// Saves the position as it stands.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn save(&self) -> std::io::Result<()> {
+        let bytes = self.state.lock().encode_to_vec();
+        self.file.save(&bytes)
+    }
+}

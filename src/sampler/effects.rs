@@ -1,0 +1,159 @@
+//! What a worker does around its decisions: write entries, let them take effect, save, make room.
+
+use super::evidence::Evidence;
+use super::recovery::{FrameMark, seconds};
+use super::snapshot::{RestartPoint, Snapshot};
+use super::stats::{add, get, set};
+use super::worker::Worker;
+use crate::log::{OnFull, OutFrame, ServiceId};
+use prost::Message;
+
+/// Ticks between two snapshots: what a restart reads of the decision log beyond them, and what percentiles it forgets.
+const SNAPSHOT_TICKS: u64 = 10;
+/// The skeleton cap is left with this much room, so that relief comes in stretches and not with each trace.
+const RELIEF_PART: u64 = 32;
+
+impl Worker {
+    /// Writes the batch and lets it take effect; `false` when it could not be written and waits.
+    pub(super) fn flush(&mut self) -> bool {
+        if self.batch.is_empty() {
+            return true;
+        }
+        let position = match self.batch.write(&self.parts.decisions, self.now, self.batch_meta()) {
+            Ok(position) => position,
+            Err(error) => {
+                add(&self.parts.stats.entry_errors, 1);
+                tracing::error!(%error, "decisions cannot be written; they wait and take no effect");
+                return false;
+            }
+        };
+        let batch = std::mem::take(&mut self.batch);
+        self.marks.push_back(FrameMark { position, last: batch.last, second: seconds(self.now) });
+        batch.settled.iter().for_each(|place| self.undecided.remove(place.place().position));
+        self.parts.log.settle(&mut batch.settled.iter().map(|place| place.place()));
+        let stats = &self.parts.stats;
+        add(&stats.kept, batch.kept);
+        add(&stats.dropped, batch.dropped);
+        add(&stats.dropped_pressure, batch.dropped_pressure);
+        let spans = batch.kept + batch.dropped + batch.dropped_pressure;
+        set(&stats.undecided, get(&stats.undecided).saturating_sub(spans));
+        self.hold();
+        true
+    }
+
+    fn hold(&mut self) {
+        let decide = self.decide_position();
+        set(&self.parts.stats.decide, decide);
+        self.parts.log.hold(&format!("decide/{}", self.parts.settings.id), decide);
+        for delivery in &self.parts.deliveries {
+            self.parts.log.hold(&delivery.name, delivery.oldest());
+        }
+    }
+
+    /// After all traces of a tick are decided.
+    pub(super) fn after_tick(&mut self, tick: u64) {
+        self.flush();
+        let stats = &self.parts.stats;
+        set(&stats.skeleton_bytes, self.skeleton_bytes);
+        let memories = || self.partitions.iter().map(|partition| &partition.memory);
+        set(&stats.memory_bytes, memories().map(|memory| memory.bytes()).sum());
+        set(&stats.memory_ids, memories().map(|memory| memory.len() as u64).sum());
+        set(&stats.forgotten, memories().map(|memory| memory.forgotten).sum());
+        if tick.is_multiple_of(SNAPSHOT_TICKS) && self.batch.is_empty() {
+            self.save_snapshot();
+        } else {
+            self.hold();
+        }
+    }
+
+    /// Writes counters and percentiles behind the entries that they count, then the point where a restart begins.
+    pub(super) fn save_snapshot(&mut self) {
+        let stats = &self.parts.stats;
+        let snapshot = Snapshot {
+            read: self.read,
+            accepted: get(&stats.accepted),
+            kept: get(&stats.kept),
+            dropped: get(&stats.dropped),
+            dropped_pressure: get(&stats.dropped_pressure),
+            not_routed: get(&stats.not_routed),
+            policies: self.parts.program.policy_names(),
+            sketches: self.percentiles.snapshot(self.now, self.parts.atoms.values()),
+        };
+        let mut body = Vec::new();
+        super::entry::encode(&super::entry::Entry::Snapshot(snapshot.encode_to_vec()), &mut body);
+        let frame = OutFrame { stamp: self.now, meta: self.batch_meta().pack(), body: &[&body] };
+        match self.parts.decisions.append(&[frame]) {
+            Ok(positions) => self.snapshot_position = positions.first().copied().unwrap_or_default(),
+            Err(error) => {
+                return tracing::warn!(%error, "a snapshot cannot be written; the last one stays");
+            }
+        }
+        let decide = self.decide_position();
+        let now = seconds(self.now);
+        let window = self.parts.settings.late_window;
+        while self.marks.front().is_some_and(|mark| mark.last < decide && mark.second.saturating_add(window) < now) {
+            self.marks.pop_front();
+        }
+        let entries = self.marks.front().map_or(self.snapshot_position, |mark| mark.position);
+        let point = RestartPoint { snapshot: self.snapshot_position, entries, decide };
+        match self.parts.file.save(&point.encode_to_vec()) {
+            Ok(()) => {
+                let cursors = self.parts.deliveries.iter().map(|delivery| delivery.state().position);
+                self.parts.decisions.release_before(cursors.fold(entries, u64::min));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the restart point cannot be saved; the last one stays")
+            }
+        }
+        self.hold();
+    }
+
+    /// At the skeleton cap the oldest traces of the service with most skeleton bytes are decided on what they have.
+    pub(super) fn relieve_skeletons(&mut self) {
+        let cap = self.parts.settings.skeleton_cap;
+        if self.skeleton_bytes <= cap {
+            return;
+        }
+        let goal = cap - cap / RELIEF_PART;
+        self.accounts = self.parts.services.all();
+        while self.skeleton_bytes > goal {
+            let most = self.accounts.iter().max_by_key(|account| get(&account.skeletons)).map(|account| account.id);
+            if !most.is_some_and(|service| self.decide_oldest(service)) {
+                break;
+            }
+        }
+    }
+
+    /// With `on_full: decide_early` the oldest traces of a full service are decided until it is below its cap.
+    pub(super) fn relieve_services(&mut self) {
+        if self.parts.on_full != OnFull::DecideEarly {
+            return;
+        }
+        self.accounts = self.parts.services.all();
+        let full: Vec<ServiceId> =
+            self.accounts.iter().filter(|account| account.is_full()).map(|account| account.id).collect();
+        for service in full {
+            while self.accounts.get(service.0 as usize).is_some_and(|account| account.is_full()) {
+                let decided = self.decide_oldest(service);
+                if !decided || (self.batch.bytes() > 1 << 20 && !self.flush()) {
+                    break;
+                }
+                self.flush();
+            }
+        }
+    }
+
+    /// Decides the trace of `service` that began first; `false` when there is none.
+    fn decide_oldest(&mut self, service: ServiceId) -> bool {
+        let oldest = |owner: usize| {
+            let skeletons = &self.partitions.get(owner)?.skeletons;
+            let slot = skeletons.oldest_of(service)?;
+            Some((skeletons.get(slot)?.first_second, owner, slot))
+        };
+        let Some((_, owner, slot)) = (0..self.partitions.len()).filter_map(oldest).min() else {
+            return false;
+        };
+        self.decide(owner, slot, Some(Evidence::Pressure));
+        true
+    }
+}

@@ -1,0 +1,323 @@
+//! Entries of the decision log: what was decided, on what evidence, over which pieces.
+//!
+//! An entry names its trace, the policy, what the rules saw that a replay would not see again (percentile thresholds),
+//! and its pieces: a keep each of them with its span count, a drop the first and last position. A drop takes at most 64
+//! bytes with up to four percentile rules. The frame around a batch of entries carries the format version, the rule set
+//! and the `decide` position (see `Batch`). All numbers are little-endian base-128 (LEB) unless fixed.
+
+use super::evidence::Evidence;
+use super::packed::PackedRef;
+use crate::log::Ref;
+use crate::otlp::TraceId;
+
+/// The format of entries and of the frame meta around them.
+pub(crate) const VERSION: u8 = 1;
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Entry {
+    Keep(Decision, f64, Vec<PackedRef>),
+    Drop(Decision, Extent),
+    /// A snapshot of counters and percentiles (`snapshot`), encoded.
+    Snapshot(Vec<u8>),
+}
+
+/// What keeps and drops have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Decision {
+    pub(crate) trace: TraceId,
+    /// Index of the policy in config order.
+    pub(crate) policy: Option<u16>,
+    pub(crate) evidence: Evidence,
+    /// Log time of the first piece, whole seconds: what a late window and an age are counted from.
+    pub(crate) first_second: u32,
+    /// Thresholds in force, ns, one for each percentile rule. Empty for late pieces.
+    pub(crate) thresholds: Vec<u64>,
+}
+
+/// The pieces of a drop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Extent {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) spans: u64,
+}
+
+impl Extent {
+    pub(crate) fn of(places: &[PackedRef]) -> Self {
+        Self {
+            first: places.first().map_or(0, |place| place.place().position),
+            last: places.last().map_or(0, |place| place.place().position),
+            spans: places.iter().map(|place| u64::from(place.spans())).sum(),
+        }
+    }
+}
+
+impl Entry {
+    /// The decision and the extent of its pieces; `None` for a snapshot.
+    pub(crate) fn decision(&self) -> Option<(&Decision, Extent, bool)> {
+        match self {
+            Self::Keep(decision, _, places) => Some((decision, Extent::of(places), true)),
+            Self::Drop(decision, extent) => Some((decision, *extent, false)),
+            Self::Snapshot(_) => None,
+        }
+    }
+}
+
+const KEEP: u8 = 1;
+const DROP: u8 = 2;
+const SNAPSHOT: u8 = 3;
+
+/// Appends the entry to a batch.
+pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) {
+    match entry {
+        Entry::Keep(decision, probability, places) => {
+            out.push(KEEP);
+            put_decision(decision, out);
+            out.extend_from_slice(&probability.to_bits().to_le_bytes());
+            put(out, places.len() as u64);
+            let mut last = 0;
+            for packed in places {
+                let place = packed.place();
+                put(out, place.position.wrapping_sub(last));
+                last = place.position;
+                put(out, u64::from(place.offset));
+                put(out, u64::from(place.length));
+                put(out, u64::from(packed.spans()));
+            }
+        }
+        Entry::Drop(decision, extent) => {
+            out.push(DROP);
+            put_decision(decision, out);
+            put(out, extent.first);
+            put(out, extent.last.wrapping_sub(extent.first));
+            put(out, extent.spans);
+        }
+        Entry::Snapshot(bytes) => {
+            out.push(SNAPSHOT);
+            put(out, bytes.len() as u64);
+            out.extend_from_slice(bytes);
+        }
+    }
+}
+
+fn put_decision(decision: &Decision, out: &mut Vec<u8>) {
+    out.extend_from_slice(&decision.trace.to_bytes());
+    out.push(decision.evidence as u8);
+    put(out, decision.policy.map_or(0, |policy| u64::from(policy) + 1));
+    put(out, u64::from(decision.first_second));
+    put(out, decision.thresholds.len() as u64);
+    decision.thresholds.iter().for_each(|threshold| put(out, *threshold));
+}
+
+fn put(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        #[allow(clippy::cast_possible_truncation, reason = "the low seven bits")]
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "below 128")]
+    out.push(value as u8);
+}
+
+/// Reads the entries of a batch; `None` where the bytes are no entries (a newer format, or damage that the frame's
+/// checksum let through): nothing after it can be read.
+#[derive(Debug)]
+pub(crate) struct Entries<'a> {
+    rest: &'a [u8],
+    broken: bool,
+}
+
+impl<'a> Entries<'a> {
+    pub(crate) fn new(body: &'a [u8]) -> Self {
+        Self { rest: body, broken: false }
+    }
+
+    /// The batch ended before its end.
+    pub(crate) fn broken(&self) -> bool {
+        self.broken
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
+    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(n)?;
+        self.rest = rest;
+        Some(taken)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn small(&mut self) -> Option<u32> {
+        self.number()?.try_into().ok()
+    }
+
+    /// A count of things that take at least `each` bytes: more than could be there is damage.
+    fn count(&mut self, each: usize) -> Option<usize> {
+        let count = usize::try_from(self.number()?).ok()?;
+        (count <= self.rest.len() / each).then_some(count)
+    }
+
+    fn decision(&mut self) -> Option<Decision> {
+        let trace = TraceId::from_slice(self.take(16)?)?;
+        let evidence = Evidence::from_number(self.byte()?)?;
+        let policy = match self.number()? {
+            0 => None,
+            number => Some(u16::try_from(number - 1).ok()?),
+        };
+        let first_second = self.small()?;
+        let thresholds = (0..self.count(1)?).map(|_| self.number()).collect::<Option<_>>()?;
+        Some(Decision { trace, policy, evidence, first_second, thresholds })
+    }
+
+    fn entry(&mut self) -> Option<Entry> {
+        match self.byte()? {
+            KEEP => {
+                let decision = self.decision()?;
+                let probability = f64::from_bits(u64::from_le_bytes(self.take(8)?.try_into().ok()?));
+                let mut position = 0_u64;
+                let places = (0..self.count(4)?).map(|_| {
+                    position = position.wrapping_add(self.number()?);
+                    let (offset, length, spans) = (self.small()?, self.small()?, self.small()?);
+                    Some(PackedRef::new(Ref { position, offset, length }, spans))
+                });
+                let places = places.collect::<Option<_>>()?;
+                Some(Entry::Keep(decision, probability, places))
+            }
+            DROP => {
+                let decision = self.decision()?;
+                let first = self.number()?;
+                let last = first.wrapping_add(self.number()?);
+                Some(Entry::Drop(decision, Extent { first, last, spans: self.number()? }))
+            }
+            SNAPSHOT => {
+                let length = self.count(1)?;
+                Some(Entry::Snapshot(self.take(length)?.to_vec()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        if self.rest.is_empty() || self.broken {
+            return None;
+        }
+        let entry = self.entry();
+        self.broken = entry.is_none();
+        entry
+    }
+}
+
+/// The meta of a frame of entries: version, rule set, and the `decide` position before this batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BatchMeta {
+    pub(crate) rules: u32,
+    pub(crate) decide: u64,
+}
+
+impl BatchMeta {
+    pub(crate) fn pack(self) -> [u8; 16] {
+        let mut meta = [0; 16];
+        meta[0] = VERSION;
+        meta[4..8].copy_from_slice(&self.rules.to_le_bytes());
+        meta[8..].copy_from_slice(&self.decide.to_le_bytes());
+        meta
+    }
+
+    /// `None` for another version.
+    pub(crate) fn unpack(meta: &[u8; 16]) -> Option<Self> {
+        let [version, _, _, _, a, b, c, d, decide @ ..] = *meta;
+        (version == VERSION)
+            .then_some(Self { rules: u32::from_le_bytes([a, b, c, d]), decide: u64::from_le_bytes(decide) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decision() -> impl Strategy<Value = Decision> {
+        let evidence = proptest::sample::select(Evidence::ALL.to_vec());
+        (
+            1_u128..,
+            proptest::option::of(0..u16::MAX),
+            evidence,
+            any::<u32>(),
+            proptest::collection::vec(any::<u64>(), 0..3),
+        )
+            .prop_map(|(trace, policy, evidence, first_second, thresholds)| Decision {
+                trace: TraceId(trace),
+                policy,
+                evidence,
+                first_second,
+                thresholds,
+            })
+    }
+
+    fn place() -> impl Strategy<Value = PackedRef> {
+        (0_u64..1 << 54, 0_u32..1 << 26, 0_u32..1 << 27, 0_u32..1 << 21)
+            .prop_map(|(position, offset, length, spans)| PackedRef::new(Ref { position, offset, length }, spans))
+    }
+
+    fn entry() -> impl Strategy<Value = Entry> {
+        prop_oneof![
+            (decision(), 0.0..1.0, proptest::collection::vec(place(), 0..5))
+                .prop_map(|(d, p, refs)| Entry::Keep(d, p, refs)),
+            (decision(), any::<u64>(), any::<u64>(), any::<u64>())
+                .prop_map(|(d, first, last, spans)| Entry::Drop(d, Extent { first, last, spans })),
+            proptest::collection::vec(any::<u8>(), 0..40).prop_map(Entry::Snapshot),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn reads_what_it_wrote(entries in proptest::collection::vec(entry(), 0..6)) {
+            let mut body = Vec::new();
+            entries.iter().for_each(|entry| encode(entry, &mut body));
+            let mut reader = Entries::new(&body);
+            prop_assert_eq!(reader.by_ref().collect::<Vec<_>>(), entries);
+            prop_assert!(!reader.broken());
+        }
+
+        #[test]
+        fn any_bytes_are_taken(body in proptest::collection::vec(any::<u8>(), 0..300)) {
+            Entries::new(&body).for_each(drop);
+        }
+    }
+
+    #[test]
+    fn a_drop_takes_at_most_64_bytes() {
+        let decision = Decision {
+            trace: TraceId(u128::MAX),
+            policy: Some(300),
+            evidence: Evidence::Pressure,
+            first_second: 1_900_000_000,
+            thresholds: vec![3_600_000_000_000; 2],
+        };
+        let mut body = Vec::new();
+        encode(
+            &Entry::Drop(decision, Extent { first: 1 << 50, last: (1 << 50) + (1 << 34), spans: 1 << 20 }),
+            &mut body,
+        );
+        assert!(body.len() <= 64, "{}", body.len());
+    }
+}

@@ -1,0 +1,46 @@
+//! Why a decision was taken when it was.
+
+/// Evidence of a decision (design: "Words"); the number stands in entries and must not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Evidence {
+    /// The wait is over.
+    Complete = 1,
+    /// The wait after the root is over.
+    Root = 2,
+    /// Memory ran short: decided on what had come.
+    Pressure = 3,
+    /// The trace is over its span or byte limit.
+    Oversize = 4,
+    /// The daemon stopped and keeps nothing undecided (memory buffer).
+    Shutdown = 5,
+    /// A piece of a trace that was decided before.
+    Late = 6,
+}
+
+impl Evidence {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 6] = [Self::Complete, Self::Root, Self::Pressure, Self::Oversize, Self::Shutdown, Self::Late];
+
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|evidence| *evidence as u8 == number)
+    }
+
+    /// The label value in metrics.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Root => "root",
+            Self::Pressure => "pressure",
+            Self::Oversize => "oversize",
+            Self::Shutdown => "shutdown",
+            Self::Late => "late",
+        }
+    }
+
+    /// One observation for the percentiles is taken from decisions with this evidence.
+    pub(crate) fn observes(self) -> bool {
+        matches!(self, Self::Complete | Self::Root)
+    }
+}

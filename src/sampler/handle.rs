@@ -1,0 +1,151 @@
+//! One sampler: opened on its decision log, run on a thread of its own, stopped.
+
+use super::delivery::Delivery;
+use super::recovery::{Recovered, recover};
+use super::scanned::Scanned;
+use super::settings::SamplerSettings;
+use super::stats::SamplerStats;
+use super::worker::{Parts, StopSignal, Worker};
+use crate::log::{Directory, Log, LogError, OnFull, Services, Stream};
+use crate::otlp::SourceId;
+use crate::rules::{Atoms, Program};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// A sampler whose decision log has been read, and which has not begun: the span log is opened between the two.
+pub struct OpenSampler {
+    settings: SamplerSettings,
+    decisions: Stream,
+    file: crate::log::CursorFile,
+    deliveries: Vec<Arc<Delivery>>,
+    recovered: Recovered,
+}
+
+impl std::fmt::Debug for OpenSampler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenSampler").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// What all samplers of a process share.
+#[derive(Clone)]
+pub struct Shared {
+    /// The table of tests.
+    pub atoms: Arc<Atoms>,
+    /// Who is charged.
+    pub services: Arc<Services>,
+    /// The span log.
+    pub log: Arc<dyn Log<Scanned>>,
+    /// What happens at a service's cap.
+    pub on_full: OnFull,
+    /// Partitions of the log.
+    pub partitions: u16,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("partitions", &self.partitions).finish_non_exhaustive()
+    }
+}
+
+impl OpenSampler {
+    /// Opens the decision log and the positions of a sampler and its `exporters`, and reads what a restart needs.
+    ///
+    /// # Errors
+    /// When a file cannot be opened or is of another version.
+    pub fn open(directory: &Directory, settings: SamplerSettings, exporters: &[String]) -> Result<Self, LogError> {
+        let decisions = directory.decisions(&settings.id)?;
+        let file = directory.cursor_file(&format!("decide/{}", settings.id))?;
+        let deliver = |exporter: &String| {
+            let name = format!("deliver/{}/{exporter}", settings.id);
+            Ok(Arc::new(Delivery::open(&name, directory.cursor_file(&name)?, decisions.end())?))
+        };
+        let deliveries = exporters.iter().map(deliver).collect::<Result<Vec<_>, LogError>>()?;
+        let recovered = recover(&decisions, &file, &deliveries);
+        for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
+            delivery.save().map_err(LogError::io("a position"))?;
+        }
+        Ok(Self { settings, decisions, file, deliveries, recovered })
+    }
+
+    /// The span log must go on beyond this position and this stamp.
+    #[must_use]
+    pub fn resume_after(&self) -> (u64, u64) {
+        (self.recovered.beyond, self.recovered.stamp)
+    }
+
+    /// Starts the worker.
+    ///
+    /// # Errors
+    /// When no thread can be had.
+    pub fn start(
+        self,
+        shared: &Shared,
+        program: Program,
+        rules: u32,
+        sources: Vec<SourceId>,
+    ) -> std::io::Result<Sampler> {
+        let stats = Arc::new(SamplerStats::new(program.policy_names()));
+        let stop = Arc::new(StopSignal::default());
+        shared.log.hold(&format!("decide/{}", self.settings.id), self.recovered.decide);
+        self.deliveries.iter().for_each(|delivery| shared.log.hold(&delivery.name, delivery.oldest()));
+        let parts = Parts {
+            settings: self.settings.clone(),
+            sources,
+            program,
+            rules,
+            atoms: shared.atoms.clone(),
+            services: shared.services.clone(),
+            on_full: shared.on_full,
+            log: shared.log.clone(),
+            decisions: self.decisions.clone(),
+            file: self.file,
+            deliveries: self.deliveries.clone(),
+            stats: stats.clone(),
+            partitions: shared.partitions,
+        };
+        let worker = Worker::new(parts, self.recovered);
+        let signal = stop.clone();
+        let thread = std::thread::Builder::new().name("tailwater-worker".into()).spawn(move || worker.run(&signal))?;
+        Ok(Sampler {
+            id: self.settings.id,
+            decisions: self.decisions,
+            deliveries: self.deliveries,
+            stats,
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+/// A running sampler.
+#[derive(Debug)]
+pub struct Sampler {
+    /// The pipeline's id.
+    pub id: String,
+    /// Its decision log, for the exporters' cursors.
+    pub decisions: Stream,
+    /// One for each exporter, in the order in which they were named.
+    pub deliveries: Vec<Arc<Delivery>>,
+    /// Its counters.
+    pub stats: Arc<SamplerStats>,
+    stop: Arc<StopSignal>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sampler {
+    /// Ends the worker after its last flush; blocks until then. `false` when the worker had panicked.
+    pub fn stop(&mut self) -> bool {
+        self.stop.stop();
+        self.thread.take().is_none_or(|thread| {
+            thread.thread().unpark();
+            thread.join().is_ok()
+        })
+    }
+
+    /// The worker has ended by itself: it never does while the log is open.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}

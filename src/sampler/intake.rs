@@ -1,0 +1,151 @@
+//! From a request to a frame in the log: scan once, split, append, answer.
+//!
+//! Invariant: success is answered only when every sound span of the request is in the log in the set durability. Spans
+//! that are broken inside are rejected alone (partial success); broken framing refuses the request.
+
+use super::packed::{MAX_PIECE, MAX_SPANS};
+use super::scanned::{Scanned, ScannedPiece, services_of};
+use crate::log::{
+    Append, AppendError, Block, FRAME_HEADER, FrameMeta, Log, PIECE_HEADER, Services, Signal, write_piece_header,
+};
+use crate::otlp::{Accepted, Refusal, SourceId, Split, Submit, Submitted, scan, split};
+use crate::rules::{Atoms, Observer, ObserverScratch};
+use bytes::Bytes;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+thread_local! {
+    static SCRATCH: RefCell<ObserverScratch> = RefCell::default();
+}
+
+/// Version of the record format in frame headers.
+const RECORD_VERSION: u8 = 1;
+
+/// Takes requests for all pipelines of a process.
+pub struct Intake {
+    atoms: Arc<Atoms>,
+    services: Arc<Services>,
+    log: Arc<dyn Log<Scanned>>,
+    partitions: u16,
+}
+
+impl std::fmt::Debug for Intake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Intake").field("partitions", &self.partitions).finish_non_exhaustive()
+    }
+}
+
+impl Intake {
+    /// An intake in front of `log`.
+    pub fn new(atoms: Arc<Atoms>, services: Arc<Services>, log: Arc<dyn Log<Scanned>>, partitions: u16) -> Self {
+        Self { atoms, services, log, partitions }
+    }
+
+    fn prepare(&self, source: SourceId, request: &[u8]) -> Result<(Option<Append<Scanned>>, Accepted), Refusal> {
+        let (scanned, facts) = SCRATCH.with_borrow_mut(|scratch| {
+            let mut observer = Observer::new(&self.atoms, scratch);
+            let scanned = scan(request, &mut observer);
+            (scanned, observer.finish())
+        });
+        let scanned = scanned.map_err(|error| Refusal::Malformed(error.to_string()))?;
+        let accepted = Accepted {
+            spans: scanned.spans() as u64,
+            rejected: scanned.rejected,
+            reason: scanned.reason.map(|reason| reason.to_string()).unwrap_or_default(),
+        };
+        if scanned.spans() == 0 {
+            return Ok((None, accepted));
+        }
+        let services = services_of(request, &scanned, &self.services);
+        let numbers: Vec<u32> = services.iter().map(|service| service.0).collect();
+        let split = split(request, &scanned, &numbers, self.partitions, PIECE_HEADER);
+        let facts = facts.reordered(&split.order);
+        let append = append_of(source, split, |pieces| Scanned { pieces, facts })?;
+        Ok((Some(append), accepted))
+    }
+
+    async fn take(&self, source: SourceId, request: Bytes) -> Result<Accepted, Refusal> {
+        let (append, accepted) = self.prepare(source, &request)?;
+        drop(request);
+        let Some(append) = append else {
+            return Ok(accepted);
+        };
+        match self.log.append(append).await {
+            Ok(Ok(_)) => Ok(accepted),
+            Ok(Err(error)) => Err(refusal(&error)),
+            Err(_) => Err(Refusal::Stopping),
+        }
+    }
+}
+
+impl Submit for Intake {
+    fn submit(&self, source: SourceId, request: Bytes) -> Submitted<'_> {
+        Box::pin(self.take(source, request))
+    }
+}
+
+/// Fills the piece headers and makes the frame.
+fn append_of(
+    source: SourceId,
+    mut split: Split,
+    attach: impl FnOnce(Vec<ScannedPiece>) -> Scanned,
+) -> Result<Append<Scanned>, Refusal> {
+    let mut starts = Vec::with_capacity(split.blocks.len());
+    let mut at = FRAME_HEADER;
+    for block in &split.blocks {
+        starts.push(at);
+        at += block.bytes.len();
+    }
+    let mut scanned = Vec::with_capacity(split.pieces.len());
+    let mut counts = vec![0; split.blocks.len()];
+    for piece in &split.pieces {
+        let block = piece.block as usize;
+        let (Some(bytes), Some(start), Some(count)) =
+            (split.blocks.get_mut(block), starts.get(block), counts.get_mut(block))
+        else {
+            continue;
+        };
+        *count += 1;
+        let length = piece.bytes.end - piece.bytes.start;
+        let spans = piece.spans.end - piece.spans.start;
+        let offset = start + piece.bytes.start as usize;
+        if length as usize > MAX_PIECE || offset > MAX_PIECE || spans as usize > MAX_SPANS {
+            return Err(Refusal::TooLarge { bytes: at as u64, limit: MAX_PIECE as u64 });
+        }
+        let (head, body) = bytes.bytes.split_at_mut(piece.bytes.start as usize);
+        let head_start = head.len() - PIECE_HEADER;
+        write_piece_header(&mut head[head_start..], piece.partition, spans, &body[..length as usize]);
+        scanned.push(ScannedPiece {
+            trace: piece.trace,
+            partition: piece.partition,
+            service: crate::log::ServiceId(bytes.service),
+            offset: crate::otlp::index(offset),
+            length,
+            spans: piece.spans.clone(),
+        });
+    }
+    let meta = FrameMeta {
+        source,
+        signal: Signal::Traces,
+        version: RECORD_VERSION,
+        pieces: crate::otlp::index(scanned.len()),
+        spans: crate::otlp::index(split.order.len()),
+    };
+    let attachment = attach(scanned);
+    let blocks = split.blocks.into_iter().zip(counts).map(|(block, pieces)| Block {
+        service: crate::log::ServiceId(block.service),
+        bytes: block.bytes.into(),
+        pieces,
+    });
+    let attachment_bytes = attachment.bytes();
+    Ok(Append { meta, blocks: blocks.collect(), attachment, attachment_bytes, reservation: None })
+}
+
+fn refusal(error: &AppendError) -> Refusal {
+    match error {
+        AppendError::Full { reason, retry_after } => Refusal::Full { reason, retry_after: *retry_after },
+        AppendError::TooLarge { bytes, limit } => Refusal::TooLarge { bytes: *bytes, limit: *limit },
+        AppendError::Stopping => Refusal::Stopping,
+        AppendError::Io(_) => Refusal::Log(error.to_string()),
+    }
+}

@@ -1,0 +1,39 @@
+//! Tail sampling over the log: intake, skeletons, timers, the decision log, late spans, restart.
+//!
+//! Requests enter by [`Intake`]; a [`Sampler`] reads them back in log order, decides at ticks and writes entries; exporters
+//! read those by [`KeptReader`]. The decision log is the authority: what stands there is never decided again.
+
+mod batch;
+mod check;
+mod coverage;
+mod delivery;
+mod effects;
+mod entry;
+mod evidence;
+mod handle;
+mod intake;
+mod kept;
+mod links;
+mod memory;
+mod packed;
+mod pages;
+mod partition;
+mod position_ring;
+mod recovery;
+mod scanned;
+mod settings;
+mod skeletons;
+mod snapshot;
+mod stats;
+mod timers;
+mod worker;
+
+pub use check::{CheckReport, Checked, check};
+pub use delivery::{Delivered, Delivery};
+pub use evidence::Evidence;
+pub use handle::{OpenSampler, Sampler, Shared};
+pub use intake::Intake;
+pub use kept::{Kept, KeptReader};
+pub use scanned::Scanned;
+pub use settings::SamplerSettings;
+pub use stats::SamplerStats;

@@ -1,0 +1,148 @@
+//! From the decision log back to the state of a worker: entries are taken as they stand, and only what no entry names is
+//! decided again.
+
+use super::coverage::Coverage;
+use super::delivery::Delivery;
+use super::entry::{BatchMeta, Decision, Entries, Entry, Extent};
+use super::evidence::Evidence;
+use super::snapshot::{RestartPoint, Snapshot};
+use crate::log::{CursorFile, ReadError, Stream};
+use prost::Message;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A frame of the decision log that a later restart may need.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameMark {
+    pub(crate) position: u64,
+    /// Greatest span-log position that its entries name.
+    pub(crate) last: u64,
+    /// Its log time, whole seconds.
+    pub(crate) second: u32,
+}
+
+/// A decision that late pieces may still ask for.
+#[derive(Debug)]
+pub(crate) struct Recalled {
+    pub(crate) decision: Decision,
+    pub(crate) keep: bool,
+    pub(crate) second: u32,
+}
+
+/// What the decision log says.
+#[derive(Debug, Default)]
+pub(crate) struct Recovered {
+    pub(crate) coverage: Coverage,
+    pub(crate) recalled: Vec<Recalled>,
+    pub(crate) marks: VecDeque<FrameMark>,
+    /// Counters as of the end of the decision log.
+    pub(crate) snapshot: Snapshot,
+    pub(crate) snapshot_position: u64,
+    /// Where replay begins.
+    pub(crate) decide: u64,
+    /// Greatest span-log position that an entry names: the span log goes on beyond it.
+    pub(crate) beyond: u64,
+    /// Log time of the last batch.
+    pub(crate) stamp: u64,
+    /// Frames that could not be read.
+    pub(crate) damaged: u64,
+}
+
+/// Reads what a restart needs of the decision log, and tells each exporter what it has still to deliver.
+pub(crate) fn recover(stream: &Stream, file: &CursorFile, deliveries: &[Arc<Delivery>]) -> Recovered {
+    let point = file.load().and_then(|bytes| RestartPoint::decode(&bytes[..]).ok()).unwrap_or_default();
+    let oldest = deliveries.iter().map(|delivery| delivery.state().position).min().unwrap_or(u64::MAX);
+    let mut out = Recovered { decide: point.decide, ..Recovered::default() };
+    let mut reader = stream.reader(point.entries.min(oldest).max(stream.start()));
+    loop {
+        match reader.next() {
+            Ok(Some(frame)) => {
+                let Some(meta) = BatchMeta::unpack(&frame.meta) else {
+                    out.damaged += 1;
+                    continue;
+                };
+                let place = Place { position: frame.position, stamp: frame.stamp, point };
+                out.take_frame(place, meta, &frame.body, deliveries);
+            }
+            Ok(None) => break,
+            Err(error) => {
+                out.damaged += 1;
+                tracing::error!(%error, "a frame of the decision log cannot be read");
+                if matches!(error, ReadError::Beyond { .. } | ReadError::Io { .. }) {
+                    break;
+                }
+            }
+        }
+    }
+    for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
+        delivery.begin_after(out.snapshot.kept);
+    }
+    out
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    position: u64,
+    stamp: u64,
+    point: RestartPoint,
+}
+
+impl Recovered {
+    fn take_frame(&mut self, place: Place, meta: BatchMeta, body: &[u8], deliveries: &[Arc<Delivery>]) {
+        let second = seconds(place.stamp);
+        let (mut last, mut keeps) = (0, 0);
+        let mut entries = Entries::new(body);
+        for entry in entries.by_ref() {
+            if let Entry::Snapshot(bytes) = &entry {
+                self.take_snapshot(place.position, bytes);
+                continue;
+            }
+            if let Entry::Keep(_, _, places) = &entry {
+                let due = deliveries.iter().filter(|delivery| delivery.state().awaits(place.position, keeps));
+                due.for_each(|delivery| delivery.expect(places));
+                keeps += 1;
+            }
+            if let Some((decision, extent, keep)) = entry.decision() {
+                last = last.max(extent.last);
+                self.take_decision(place, decision, extent, keep);
+            }
+        }
+        self.damaged += u64::from(entries.broken());
+        self.decide = self.decide.max(meta.decide);
+        self.beyond = self.beyond.max(last);
+        self.stamp = self.stamp.max(place.stamp);
+        if place.position >= place.point.entries {
+            self.marks.push_back(FrameMark { position: place.position, last, second });
+        }
+    }
+
+    fn take_snapshot(&mut self, position: u64, bytes: &[u8]) {
+        match Snapshot::decode(bytes) {
+            Ok(snapshot) => {
+                self.snapshot = snapshot;
+                self.snapshot_position = position;
+            }
+            Err(_) => self.damaged += 1,
+        }
+    }
+
+    fn take_decision(&mut self, place: Place, decision: &Decision, extent: Extent, keep: bool) {
+        // What is counted before a snapshot is read is replaced by the snapshot's own sums.
+        let counter = match (keep, decision.evidence) {
+            (true, _) => &mut self.snapshot.kept,
+            (false, Evidence::Pressure) => &mut self.snapshot.dropped_pressure,
+            (false, _) => &mut self.snapshot.dropped,
+        };
+        *counter += extent.spans;
+        if extent.last >= place.point.decide {
+            self.coverage.add(decision.trace, extent);
+        }
+        let second = seconds(place.stamp);
+        self.recalled.push(Recalled { decision: decision.clone(), keep, second });
+    }
+}
+
+/// Whole seconds of log time.
+pub(crate) fn seconds(stamp: u64) -> u32 {
+    u32::try_from(stamp / crate::clock::SECOND).unwrap_or(u32::MAX)
+}

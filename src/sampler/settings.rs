@@ -1,0 +1,26 @@
+//! Checked settings of one sampler instance.
+
+/// One `tail_sampling` processor of one pipeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SamplerSettings {
+    /// The pipeline's id: it names the decision log and the positions.
+    pub id: String,
+    /// Whole seconds, at least 1 (as the Collector counts).
+    pub decision_wait: u64,
+    /// Whole seconds; `None`: off.
+    pub decision_wait_after_root: Option<u64>,
+    /// Seconds of log time in which late spans follow a decision.
+    pub late_window: u32,
+    /// A trace with more spans is decided on what it has.
+    pub max_trace_spans: u32,
+    /// A trace with more payload bytes is decided on what it has.
+    pub max_trace_bytes: u64,
+    /// Bytes of skeletons.
+    pub skeleton_cap: u64,
+    /// Bytes of decision memory.
+    pub memory_cap: u64,
+    /// At stop everything undecided is decided on what it has (evidence `shutdown`): nothing of it outlives the process.
+    pub decide_at_stop: bool,
+    /// At stop undecided traces are left to vanish (the Collector's `drop_pending_traces_on_shutdown`).
+    pub drop_at_stop: bool,
+}

@@ -1,0 +1,378 @@
+//! The undecided traces of one partition, each in a few hundred bytes whatever its payload.
+//!
+//! A skeleton is fixed in size by the rule set; pieces beyond the fourth take 16 bytes each in chunks. Slabs grow by
+//! pages, so memory follows the number of traces. Lists through the slab tell which trace is due and which is the oldest
+//! of its service.
+
+use super::links::{Links, List};
+use super::packed::PackedRef;
+use super::pages::{NONE, Pages};
+use super::timers::Timers;
+use crate::log::ServiceId;
+use crate::otlp::TraceId;
+use crate::rules::Fold;
+use hashbrown::{HashMap, HashTable};
+use std::hash::BuildHasher;
+
+/// Pieces that lie in the skeleton itself: most traces arrive in no more (issue 3's load has 4).
+const INLINE: usize = 4;
+const CHUNK: usize = 7;
+
+/// One undecided trace.
+#[derive(Debug, Clone)]
+pub(crate) struct Skeleton {
+    pub(crate) trace: TraceId,
+    pub(crate) fold: Fold,
+    /// Payload bytes of all pieces.
+    pub(crate) bytes: u64,
+    /// The service of its first span: who is charged.
+    pub(crate) service: ServiceId,
+    pub(crate) pieces: u32,
+    /// Log time of the first piece, whole seconds.
+    pub(crate) first_second: u32,
+    /// Log time of the last piece, whole seconds.
+    pub(crate) last_second: u32,
+    /// The tick that decides it.
+    pub(crate) due: u64,
+    /// The tick was moved by a root span.
+    pub(crate) root_seen: bool,
+    refs: [PackedRef; INLINE],
+    chunks: List,
+    timer: Links,
+    queue: Links,
+}
+
+impl Default for Skeleton {
+    fn default() -> Self {
+        Self {
+            trace: TraceId(0),
+            fold: Fold::default(),
+            bytes: 0,
+            service: ServiceId(0),
+            pieces: 0,
+            first_second: 0,
+            last_second: 0,
+            due: 0,
+            root_seen: false,
+            refs: [PackedRef::default(); INLINE],
+            chunks: List::default(),
+            timer: Links::default(),
+            queue: Links::default(),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Chunk {
+    refs: [PackedRef; CHUNK],
+    next: u32,
+}
+
+impl Default for Chunk {
+    fn default() -> Self {
+        Self { refs: [PackedRef::default(); CHUNK], next: NONE }
+    }
+}
+
+/// The table. All methods that take a slot want one that is in use.
+#[derive(Debug)]
+pub(crate) struct Skeletons {
+    table: HashTable<u32>,
+    hasher: foldhash::fast::RandomState,
+    slab: Pages<Skeleton>,
+    words: Vec<Box<[u64]>>,
+    state_words: usize,
+    chunks: Pages<Chunk>,
+    timers: Timers,
+    queues: HashMap<ServiceId, List>,
+}
+
+/// Slots of one page of state words; equal to a page of skeletons.
+const PAGE: usize = 256;
+
+impl Skeletons {
+    pub(crate) fn new(state_words: usize, next_tick: u64) -> Self {
+        Self {
+            table: HashTable::new(),
+            hasher: foldhash::fast::RandomState::default(),
+            slab: Pages::default(),
+            words: Vec::new(),
+            state_words,
+            chunks: Pages::default(),
+            timers: Timers::new(next_tick),
+            queues: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    /// Bytes that one more skeleton takes: itself, its words, its share of the table.
+    pub(crate) fn bytes_each(&self) -> u64 {
+        // A table slot is 4 bytes and a control byte, at least seven sixteenths full after it has grown.
+        (size_of::<Skeleton>() + self.state_words * 8 + 12) as u64
+    }
+
+    /// Bytes that each further chunk of pieces takes.
+    pub(crate) const CHUNK_BYTES: u64 = size_of::<Chunk>() as u64;
+
+    pub(crate) fn find(&self, trace: TraceId) -> Option<u32> {
+        let same = |slot: &u32| self.slab.get(*slot).is_some_and(|skeleton| skeleton.trace == trace);
+        self.table.find(self.hasher.hash_one(trace.0), same).copied()
+    }
+
+    /// Opens a skeleton for a trace that has none, due at `due`.
+    pub(crate) fn open(&mut self, trace: TraceId, service: ServiceId, second: u32, due: u64) -> u32 {
+        let skeleton = Skeleton { trace, service, first_second: second, last_second: second, ..Skeleton::default() };
+        let slot = self.slab.insert(skeleton);
+        if self.words.len() <= slot as usize / PAGE {
+            self.words.push(vec![0; PAGE * self.state_words].into());
+        }
+        self.words_mut(slot).fill(0);
+        let (slab, hasher) = (&self.slab, &self.hasher);
+        self.table.insert_unique(hasher.hash_one(trace.0), slot, |slot| {
+            slab.get(*slot).map_or(0, |skeleton| hasher.hash_one(skeleton.trace.0))
+        });
+        let slab = &mut self.slab;
+        self.queues.entry(service).or_default().push(slot, |slot, act| queue_links(slab, slot, act));
+        self.schedule(slot, due);
+        slot
+    }
+
+    fn schedule(&mut self, slot: u32, due: u64) {
+        let slab = &mut self.slab;
+        let due = self.timers.insert(slot, due, |slot, act| timer_links(slab, slot, act));
+        if let Some(skeleton) = self.slab.get_mut(slot) {
+            skeleton.due = due;
+        }
+    }
+
+    /// Moves the trace to an earlier tick because its root has come; does nothing when it is due before.
+    pub(crate) fn root_received(&mut self, slot: u32, due: u64) {
+        let Some(skeleton) = self.slab.get_mut(slot) else {
+            return;
+        };
+        if due >= skeleton.due {
+            return;
+        }
+        skeleton.root_seen = true;
+        let old = skeleton.due;
+        let slab = &mut self.slab;
+        self.timers.remove(slot, old, |slot, act| timer_links(slab, slot, act));
+        self.schedule(slot, due);
+    }
+
+    /// Adds a piece's place; whether a new chunk was taken for it.
+    pub(crate) fn add_piece(&mut self, slot: u32, place: PackedRef) -> bool {
+        let Some(skeleton) = self.slab.get_mut(slot) else {
+            return false;
+        };
+        let number = skeleton.pieces as usize;
+        skeleton.pieces += 1;
+        if let Some(inline) = skeleton.refs.get_mut(number) {
+            *inline = place;
+            return false;
+        }
+        let at = (number - INLINE) % CHUNK;
+        let new = at == 0;
+        if new {
+            let chunk = self.chunks.insert(Chunk::default());
+            if skeleton.chunks.last == NONE {
+                skeleton.chunks.first = chunk;
+            } else if let Some(last) = self.chunks.get_mut(skeleton.chunks.last) {
+                last.next = chunk;
+            }
+            skeleton.chunks.last = chunk;
+        }
+        if let Some(place_in_chunk) = self.chunks.get_mut(skeleton.chunks.last).and_then(|c| c.refs.get_mut(at)) {
+            *place_in_chunk = place;
+        }
+        new
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> Option<&Skeleton> {
+        self.slab.get(slot)
+    }
+
+    #[inline]
+    pub(crate) fn state_mut(&mut self, slot: u32) -> Option<(&mut Skeleton, &mut [u64])> {
+        let (page, at) = (slot as usize / PAGE, slot as usize % PAGE);
+        let words = self.words.get_mut(page)?.get_mut(at * self.state_words..(at + 1) * self.state_words)?;
+        Some((self.slab.get_mut(slot)?, words))
+    }
+
+    fn words_mut(&mut self, slot: u32) -> &mut [u64] {
+        self.state_mut(slot).map(|(_, words)| words).unwrap_or_default()
+    }
+
+    pub(crate) fn words(&self, slot: u32) -> &[u64] {
+        let (page, at) = (slot as usize / PAGE, slot as usize % PAGE);
+        let page = self.words.get(page).map(|page| &page[..]).unwrap_or_default();
+        page.get(at * self.state_words..(at + 1) * self.state_words).unwrap_or_default()
+    }
+
+    /// The places of the trace's pieces, in log order.
+    pub(crate) fn places(&self, slot: u32, out: &mut Vec<PackedRef>) {
+        out.clear();
+        let Some(skeleton) = self.slab.get(slot) else {
+            return;
+        };
+        let pieces = skeleton.pieces as usize;
+        out.extend(skeleton.refs.iter().take(pieces));
+        let mut chunk = skeleton.chunks.first;
+        while let Some(refs) = self.chunks.get(chunk) {
+            out.extend(refs.refs.iter().take(pieces - out.len()));
+            chunk = refs.next;
+        }
+    }
+
+    /// Takes a decided trace out; the bytes that it frees.
+    pub(crate) fn close(&mut self, slot: u32) -> u64 {
+        let Some(skeleton) = self.slab.get(slot).cloned() else {
+            return 0;
+        };
+        let mut bytes = self.bytes_each();
+        let mut chunk = skeleton.chunks.first;
+        while let Some(next) = self.chunks.get(chunk).map(|refs| refs.next) {
+            self.chunks.remove(chunk);
+            bytes += Self::CHUNK_BYTES;
+            chunk = next;
+        }
+        let slab = &mut self.slab;
+        self.timers.remove(slot, skeleton.due, |slot, act| timer_links(slab, slot, act));
+        if let Some(queue) = self.queues.get_mut(&skeleton.service) {
+            queue.remove(slot, |slot, act| queue_links(slab, slot, act));
+        }
+        if let Ok(entry) = self.table.find_entry(self.hasher.hash_one(skeleton.trace.0), |other| *other == slot) {
+            entry.remove();
+        }
+        self.slab.remove(slot);
+        bytes
+    }
+
+    /// A trace that is due at `tick`.
+    pub(crate) fn due(&self, tick: u64) -> Option<u32> {
+        self.timers.due(tick)
+    }
+
+    /// All traces due at `tick` are closed.
+    pub(crate) fn fired(&mut self, tick: u64) {
+        self.timers.fired(tick);
+    }
+
+    /// The oldest trace that is charged to `service`.
+    pub(crate) fn oldest_of(&self, service: ServiceId) -> Option<u32> {
+        self.queues.get(&service).map(|list| list.first).filter(|slot| *slot != NONE)
+    }
+
+    /// Any trace that is left.
+    pub(crate) fn any(&self) -> Option<u32> {
+        self.queues.values().map(|list| list.first).find(|slot| *slot != NONE)
+    }
+}
+
+fn timer_links(slab: &mut Pages<Skeleton>, slot: u32, act: &mut dyn FnMut(&mut Links)) {
+    if let Some(skeleton) = slab.get_mut(slot) {
+        act(&mut skeleton.timer);
+    }
+}
+
+fn queue_links(slab: &mut Pages<Skeleton>, slot: u32, act: &mut dyn FnMut(&mut Links)) {
+    if let Some(skeleton) = slab.get_mut(slot) {
+        act(&mut skeleton.queue);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Ref;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, VecDeque};
+
+    #[test]
+    fn a_trace_takes_no_more_than_it_may() {
+        let table = Skeletons::new(4, 0);
+        assert!(table.bytes_each() <= 250, "{}", table.bytes_each());
+        assert!(Skeletons::CHUNK_BYTES as usize <= CHUNK * 18);
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Piece(u8),
+        Root(u8),
+        Tick,
+        Close(u8),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            6 => (0..20_u8).prop_map(Step::Piece),
+            1 => (0..20_u8).prop_map(Step::Root),
+            1 => Just(Step::Tick),
+            1 => (0..20_u8).prop_map(Step::Close),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn equals_a_map(steps in proptest::collection::vec(step(), 1..300)) {
+            let mut table = Skeletons::new(2, 0);
+            let mut model = BTreeMap::<u8, (u64, Vec<PackedRef>)>::new();
+            let mut queue = VecDeque::new();
+            let (mut now, mut position) = (0_u64, 0);
+            for step in steps {
+                match step {
+                    Step::Piece(id) => {
+                        let trace = TraceId(u128::from(id) + 1);
+                        let slot = table.find(trace).unwrap_or_else(|| table.open(trace, ServiceId(u32::from(id % 2)), 0, now + 3));
+                        position += 8;
+                        let place = PackedRef::new(Ref { position, offset: 1, length: 2 }, 3);
+                        table.add_piece(slot, place);
+                        if !model.contains_key(&id) { queue.push_back(id); }
+                        model.entry(id).or_insert((now + 3, vec![])).1.push(place);
+                    }
+                    Step::Root(id) => if let Some(slot) = table.find(TraceId(u128::from(id) + 1)) {
+                        table.root_received(slot, now + 1);
+                        let due = &mut model.get_mut(&id).unwrap().0;
+                        *due = (*due).min(now + 1);
+                    }
+                    Step::Tick => {
+                        let mut fired = vec![];
+                        while let Some(slot) = table.due(now) {
+                            fired.push(table.get(slot).unwrap().trace);
+                            table.close(slot);
+                        }
+                        table.fired(now);
+                        let due: Vec<u8> = model.iter().filter(|(_, (due, _))| *due <= now).map(|(id, _)| *id).collect();
+                        fired.sort();
+                        prop_assert_eq!(fired, due.iter().map(|id| TraceId(u128::from(*id) + 1)).collect::<Vec<_>>());
+                        due.iter().for_each(|id| drop(model.remove(id)));
+                        queue.retain(|id| model.contains_key(id));
+                        now += 1;
+                    }
+                    Step::Close(id) => if let Some(slot) = table.find(TraceId(u128::from(id) + 1)) {
+                        table.close(slot);
+                        model.remove(&id);
+                        queue.retain(|other| *other != id);
+                    }
+                }
+                prop_assert_eq!(table.len(), model.len());
+                for (id, (due, places)) in &model {
+                    let slot = table.find(TraceId(u128::from(*id) + 1)).unwrap();
+                    let mut found = vec![];
+                    table.places(slot, &mut found);
+                    prop_assert_eq!(&found, places);
+                    prop_assert_eq!(table.get(slot).unwrap().due, *due);
+                }
+                for service in 0..2 {
+                    let oldest = queue.iter().find(|id| u32::from(**id % 2) == service).map(|id| TraceId(u128::from(*id) + 1));
+                    let found = table.oldest_of(ServiceId(service)).map(|slot| table.get(slot).unwrap().trace);
+                    prop_assert_eq!(found, oldest);
+                }
+            }
+        }
+    }
+}

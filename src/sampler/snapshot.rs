@@ -1,0 +1,42 @@
+//! What a restart cannot find again in the entries: counters and percentiles as of one point, and where to begin.
+
+use crate::rules::SketchSnapshot;
+use prost::Message;
+
+/// Written into the decision log as an entry of its own, after all entries that it counts.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Snapshot {
+    /// Everything in the span log below this is counted in `accepted` or `not_routed`.
+    #[prost(uint64, tag = "1")]
+    pub(crate) read: u64,
+    #[prost(uint64, tag = "2")]
+    pub(crate) accepted: u64,
+    #[prost(uint64, tag = "3")]
+    pub(crate) kept: u64,
+    #[prost(uint64, tag = "4")]
+    pub(crate) dropped: u64,
+    #[prost(uint64, tag = "5")]
+    pub(crate) dropped_pressure: u64,
+    #[prost(uint64, tag = "6")]
+    pub(crate) not_routed: u64,
+    /// Policy names of the rule set, in the order that entries number them.
+    #[prost(string, repeated, tag = "7")]
+    pub(crate) policies: Vec<String>,
+    #[prost(message, repeated, tag = "8")]
+    pub(crate) sketches: Vec<SketchSnapshot>,
+}
+
+/// The sampler's own position file.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub(crate) struct RestartPoint {
+    /// The newest snapshot's frame in the decision log.
+    #[prost(uint64, tag = "1")]
+    pub(crate) snapshot: u64,
+    /// The first frame of the decision log that a restart must read: what comes before is neither in the late window nor
+    /// names a piece that replay will see.
+    #[prost(uint64, tag = "2")]
+    pub(crate) entries: u64,
+    /// Where replay of the span log may begin.
+    #[prost(uint64, tag = "3")]
+    pub(crate) decide: u64,
+}

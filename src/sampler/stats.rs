@@ -1,0 +1,116 @@
+//! What one sampler has counted: read by the metrics page, never by a decision.
+//!
+//! The ledger's numbers (`accepted` to `undecided`) survive a restart through snapshots; the rest begins at 0 with the
+//! process.
+
+use super::evidence::Evidence;
+use crate::rules::Vote;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counters and gauges of one sampler instance; spans unless the name says otherwise.
+#[derive(Debug, Default)]
+pub struct SamplerStats {
+    /// Read from the log by this instance's owner.
+    pub accepted: AtomicU64,
+    /// In keep entries.
+    pub kept: AtomicU64,
+    /// In drop entries, but for those under pressure.
+    pub dropped: AtomicU64,
+    /// In drop entries with the evidence `pressure`.
+    pub dropped_pressure: AtomicU64,
+    /// Of receivers that do not feed this pipeline.
+    pub not_routed: AtomicU64,
+    /// Of traces that are not decided, or whose entry is not in the log yet.
+    pub undecided: AtomicU64,
+    /// Undecided traces.
+    pub undecided_traces: AtomicU64,
+    /// Bytes of skeletons.
+    pub skeleton_bytes: AtomicU64,
+    /// Bytes of the decision memory.
+    pub memory_bytes: AtomicU64,
+    /// Ids in the decision memory.
+    pub memory_ids: AtomicU64,
+    /// Ids forgotten before their window was over.
+    pub forgotten: AtomicU64,
+    /// Traces that began.
+    pub new_traces: AtomicU64,
+    /// Late spans that followed a keep.
+    pub late_kept: AtomicU64,
+    /// Late spans that followed a drop.
+    pub late_dropped: AtomicU64,
+    /// Frames and pieces that could not be read from the log.
+    pub damaged: AtomicU64,
+    /// Attempts to write a batch of entries that failed.
+    pub entry_errors: AtomicU64,
+    /// Log time, nanoseconds.
+    pub log_time: AtomicU64,
+    /// The oldest position that is not decided.
+    pub decide: AtomicU64,
+    decisions: Vec<AtomicU64>,
+    votes: Vec<AtomicU64>,
+    policies: Vec<String>,
+}
+
+const OUTCOMES: usize = 2;
+const VOTES: usize = 3;
+
+impl SamplerStats {
+    /// Zeroes, for these policies (config order).
+    #[must_use]
+    pub fn new(policies: Vec<String>) -> Self {
+        let zeroes = |n| std::iter::repeat_with(AtomicU64::default).take(n).collect();
+        Self {
+            decisions: zeroes((policies.len() + 1) * OUTCOMES * Evidence::ALL.len()),
+            votes: zeroes(policies.len() * VOTES),
+            policies,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn count_decision(&self, policy: Option<u16>, keep: bool, evidence: Evidence) {
+        let policy = policy.map_or(0, |policy| usize::from(policy) + 1);
+        let at = (policy * OUTCOMES + usize::from(keep)) * Evidence::ALL.len() + (evidence as usize - 1);
+        if let Some(counter) = self.decisions.get(at) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn count_vote(&self, policy: usize, vote: Vote) {
+        if let Some(counter) = self.votes.get(policy * VOTES + vote as usize) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Decided traces by policy (empty: no policy wanted it), kept or not, and evidence; only what is not 0.
+    pub fn decisions(&self) -> impl Iterator<Item = (&str, bool, Evidence, u64)> {
+        self.decisions.iter().enumerate().filter_map(|(at, counter)| {
+            let count = counter.load(Ordering::Relaxed);
+            let (rest, evidence) = (at / Evidence::ALL.len(), at % Evidence::ALL.len());
+            let policy =
+                (rest / OUTCOMES).checked_sub(1).map_or(Some(""), |i| self.policies.get(i).map(String::as_str))?;
+            let evidence = *Evidence::ALL.get(evidence)?;
+            (count > 0).then_some((policy, rest % OUTCOMES == 1, evidence, count))
+        })
+    }
+
+    /// How often each policy said what.
+    pub fn votes(&self) -> impl Iterator<Item = (&str, Vote, u64)> {
+        const KINDS: [Vote; VOTES] = [Vote::Sampled, Vote::NotSampled, Vote::Dropped];
+        self.votes.iter().enumerate().filter_map(|(at, counter)| {
+            let policy = self.policies.get(at / VOTES)?;
+            Some((policy.as_str(), *KINDS.get(at % VOTES)?, counter.load(Ordering::Relaxed)))
+        })
+    }
+}
+
+pub(crate) fn add(counter: &AtomicU64, n: u64) {
+    counter.fetch_add(n, Ordering::Relaxed);
+}
+
+pub(crate) fn set(gauge: &AtomicU64, value: u64) {
+    gauge.store(value, Ordering::Relaxed);
+}
+
+pub(crate) fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}

@@ -1,0 +1,444 @@
+//! The thread that owns partitions: it reads the log in order, folds, and decides at ticks.
+//!
+//! Invariants: timers fire before a record with a later stamp is folded; nothing takes effect before its entry is in the
+//! decision log; payload is never read to decide. Embedded, one worker owns all partitions: folding takes some 20 ns a
+//! span, so one thread keeps up with any intake, and thresholds need no merging between threads.
+
+use super::batch::Batch;
+use super::coverage::Coverage;
+use super::delivery::Delivery;
+use super::entry::{BatchMeta, Decision, Entry, Extent};
+use super::evidence::Evidence;
+use super::memory::{DecisionMemory, Remembered};
+use super::packed::PackedRef;
+use super::partition::Partition;
+use super::position_ring::PositionRing;
+use super::recovery::{FrameMark, Recovered, seconds};
+use super::scanned::{Scanned, ScannedPiece};
+use super::settings::SamplerSettings;
+use super::skeletons::Skeletons;
+use super::stats::{SamplerStats, add, set};
+use crate::clock::SECOND;
+use crate::log::{Account, CursorFile, Fed, Feed, FrameMeta, Log, OnFull, Ref, ServiceId, Services, Stream};
+use crate::otlp::SourceId;
+use crate::rules::{Atoms, Facts, ObserverScratch, Percentiles, Program, State};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+/// What a worker works with.
+pub(crate) struct Parts {
+    pub(crate) settings: SamplerSettings,
+    /// Receivers that feed this pipeline.
+    pub(crate) sources: Vec<SourceId>,
+    pub(crate) program: Program,
+    pub(crate) rules: u32,
+    pub(crate) atoms: Arc<Atoms>,
+    pub(crate) services: Arc<Services>,
+    pub(crate) on_full: OnFull,
+    pub(crate) log: Arc<dyn Log<Scanned>>,
+    pub(crate) decisions: Stream,
+    pub(crate) file: CursorFile,
+    pub(crate) deliveries: Vec<Arc<Delivery>>,
+    pub(crate) stats: Arc<SamplerStats>,
+    pub(crate) partitions: u16,
+}
+
+/// How a worker is told to end.
+#[derive(Debug, Default)]
+pub(crate) struct StopSignal(AtomicU8);
+
+const STOPPING: u8 = 1;
+
+impl StopSignal {
+    pub(crate) fn stop(&self) {
+        self.0.store(STOPPING, Ordering::Release);
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire) != 0
+    }
+}
+
+pub(crate) struct Worker {
+    pub(super) parts: Parts,
+    pub(super) partitions: Vec<Partition>,
+    pub(super) percentiles: Percentiles,
+    pub(super) batch: Batch,
+    /// Pieces that no durable entry names.
+    pub(super) undecided: PositionRing,
+    /// Everything below is folded, or named by an entry.
+    pub(super) read: u64,
+    pub(super) next_tick: Option<u64>,
+    pub(super) now: u64,
+    pub(super) marks: VecDeque<FrameMark>,
+    coverage: Coverage,
+    /// Coverage ends here: everything above was never seen before.
+    replay_end: u64,
+    /// Counted in `accepted` up to here.
+    counted: u64,
+    pub(super) accounts: Vec<Arc<Account>>,
+    pub(super) skeleton_bytes: u64,
+    pub(super) snapshot_position: u64,
+    scratch: ObserverScratch,
+    places: Vec<PackedRef>,
+    thresholds: Vec<u64>,
+    values: Vec<u32>,
+}
+
+/// Frames folded between two flushes of late entries.
+const FRAMES_PER_FLUSH: u32 = 64;
+/// How long a worker waits for a frame before it looks at the time: a tick is late by no more than this.
+const WAIT: Duration = Duration::from_millis(50);
+/// After a failed write of entries.
+const RETRY: Duration = Duration::from_millis(200);
+
+impl Worker {
+    pub(crate) fn new(parts: Parts, recovered: Recovered) -> Self {
+        let tick = recovered.stamp / SECOND;
+        let state_words = parts.program.state_words();
+        let memory_cap = parts.settings.memory_cap / u64::from(parts.partitions.max(1));
+        let partition = |_| Partition {
+            skeletons: Skeletons::new(state_words, 0),
+            memory: DecisionMemory::new(parts.settings.late_window, memory_cap),
+        };
+        let percentiles = Percentiles::new(parts.program.percentiles(), recovered.stamp);
+        let mut worker = Self {
+            partitions: (0..parts.partitions).map(partition).collect(),
+            percentiles,
+            batch: Batch::default(),
+            undecided: PositionRing::default(),
+            // Counting goes on from the snapshot, deciding from the oldest undecided piece.
+            read: recovered.decide.min(recovered.snapshot.read),
+            next_tick: None,
+            now: tick * SECOND,
+            marks: recovered.marks,
+            coverage: recovered.coverage,
+            replay_end: parts.log.end(),
+            counted: recovered.snapshot.read,
+            accounts: Vec::new(),
+            skeleton_bytes: 0,
+            snapshot_position: recovered.snapshot_position,
+            scratch: ObserverScratch::default(),
+            places: Vec::new(),
+            thresholds: Vec::new(),
+            values: Vec::new(),
+            parts,
+        };
+        let snapshot = &recovered.snapshot;
+        worker.percentiles.restore(&snapshot.sketches, recovered.stamp, worker.parts.atoms.values());
+        worker.percentiles.refresh(recovered.stamp);
+        let stats = &worker.parts.stats;
+        add(&stats.accepted, snapshot.accepted);
+        add(&stats.kept, snapshot.kept);
+        add(&stats.dropped, snapshot.dropped);
+        add(&stats.dropped_pressure, snapshot.dropped_pressure);
+        add(&stats.not_routed, snapshot.not_routed);
+        add(&stats.damaged, recovered.damaged);
+        for recalled in &recovered.recalled {
+            let owner = crate::otlp::partition_of(recalled.decision.trace, worker.parts.partitions);
+            if let Some(partition) = worker.partitions.get_mut(usize::from(owner)) {
+                partition.memory.insert(&recalled.decision, recalled.keep, recalled.second);
+            }
+        }
+        worker
+    }
+
+    /// Runs until the log is closed or a stop is asked for.
+    pub(crate) fn run(mut self, stop: &StopSignal) {
+        let mut feed = self.parts.log.feed(self.read);
+        let mut frames = 0;
+        while !stop.is_set() {
+            let wait = if self.batch.is_empty() { WAIT } else { Duration::ZERO };
+            let fed = feed.next(wait);
+            let idle = matches!(fed, Fed::Idle { .. });
+            if !self.take(fed) {
+                break;
+            }
+            self.read = feed.position();
+            frames += 1;
+            if idle || frames >= FRAMES_PER_FLUSH {
+                frames = 0;
+                self.relieve_services();
+                self.flush_until_written(stop);
+            }
+        }
+        self.finish(feed.as_mut());
+    }
+
+    /// Takes the next thing; `false` when the log has ended.
+    fn take(&mut self, fed: Fed<Scanned>) -> bool {
+        match fed {
+            Fed::Live { position, stamp, meta, attachment } => {
+                self.advance(stamp);
+                self.frame(position, stamp, meta, &attachment);
+            }
+            Fed::Stored { position, stamp, meta, body } => {
+                self.advance(stamp);
+                let (scanned, damaged) =
+                    Scanned::from_stored(&body, &self.parts.atoms, &self.parts.services, &mut self.scratch);
+                add(&self.parts.stats.damaged, damaged);
+                self.frame(position, stamp, meta, &scanned);
+            }
+            Fed::Damaged { position, next } => {
+                add(&self.parts.stats.damaged, 1);
+                tracing::error!(position, next, "bytes of the log cannot be read; going on behind them");
+            }
+            Fed::Idle { now } => self.advance(now),
+            Fed::Closed => return false,
+        }
+        true
+    }
+
+    /// Moves log time on and fires the ticks up to it.
+    pub(super) fn advance(&mut self, now: u64) {
+        self.now = self.now.max(now);
+        let tick = self.now / SECOND;
+        let Some(next) = self.next_tick else {
+            // The first moment: what is due is due after it.
+            self.partitions.iter_mut().for_each(|partition| partition.skeletons.fired(tick));
+            self.next_tick = Some(tick + 1);
+            return;
+        };
+        for tick in next..=tick {
+            self.tick(tick);
+        }
+        self.next_tick = Some(next.max(tick + 1));
+        set(&self.parts.stats.log_time, self.now);
+    }
+
+    fn tick(&mut self, tick: u64) {
+        self.percentiles.refresh(tick * SECOND);
+        for index in 0..self.partitions.len() {
+            while let Some(slot) = self.partitions.get(index).and_then(|partition| partition.skeletons.due(tick)) {
+                self.decide(index, slot, None);
+            }
+            if let Some(partition) = self.partitions.get_mut(index) {
+                partition.skeletons.fired(tick);
+                partition.memory.expire(seconds(tick * SECOND));
+            }
+        }
+        self.after_tick(tick);
+    }
+
+    fn frame(&mut self, position: u64, stamp: u64, meta: FrameMeta, scanned: &Scanned) {
+        let new = position >= self.counted;
+        if !self.parts.sources.contains(&meta.source) {
+            if new {
+                add(&self.parts.stats.not_routed, u64::from(meta.spans));
+                add(&self.parts.stats.accepted, u64::from(meta.spans));
+            }
+            return;
+        }
+        let replayed = position < self.replay_end;
+        for piece in &scanned.pieces {
+            if new {
+                add(&self.parts.stats.accepted, u64::from(piece.spans.end - piece.spans.start));
+            }
+            if !(replayed && self.coverage.covers(piece.trace, position)) {
+                self.piece(position, seconds(stamp), piece, &scanned.facts);
+            }
+        }
+        if !replayed {
+            self.coverage = Coverage::default();
+        }
+        self.relieve_skeletons();
+    }
+
+    fn piece(&mut self, position: u64, second: u32, piece: &ScannedPiece, facts: &Facts) {
+        let place = Ref { position, offset: piece.offset, length: piece.length };
+        let spans = piece.spans.end - piece.spans.start;
+        let place = PackedRef::new(place, spans);
+        self.undecided.add(position);
+        add(&self.parts.stats.undecided, u64::from(spans));
+        let owner = usize::from(piece.partition);
+        let Some(partition) = self.partitions.get_mut(owner) else {
+            return;
+        };
+        let slot = match partition.skeletons.find(piece.trace) {
+            Some(slot) => slot,
+            None => match partition.memory.late(piece.trace, second) {
+                Some(remembered) => return self.late(piece, place, second, remembered),
+                None => self.open(owner, piece, second),
+            },
+        };
+        self.fold(owner, slot, second, piece, place, facts);
+    }
+
+    fn open(&mut self, owner: usize, piece: &ScannedPiece, second: u32) -> u32 {
+        let Some(partition) = self.partitions.get_mut(owner) else {
+            return super::pages::NONE;
+        };
+        // The open batch closes at the next tick; N ticks later it is decided: a delay in (N, N+1].
+        let due = u64::from(second) + 1 + self.parts.settings.decision_wait;
+        let slot = partition.skeletons.open(piece.trace, piece.service, second, due);
+        let bytes = partition.skeletons.bytes_each();
+        add(&self.parts.stats.new_traces, 1);
+        add(&self.parts.stats.undecided_traces, 1);
+        self.charge(piece.service, bytes);
+        slot
+    }
+
+    fn fold(&mut self, owner: usize, slot: u32, second: u32, piece: &ScannedPiece, place: PackedRef, facts: &Facts) {
+        let Some(partition) = self.partitions.get_mut(owner) else {
+            return;
+        };
+        let Some((skeleton, words)) = partition.skeletons.state_mut(slot) else {
+            return;
+        };
+        let spans = piece.spans.start as usize..piece.spans.end as usize;
+        let mut root = false;
+        for span in spans {
+            self.parts.program.fold(&self.parts.atoms, &mut skeleton.fold, words, facts, span);
+            root |= facts.is_root(span);
+        }
+        skeleton.bytes += u64::from(piece.length);
+        skeleton.last_second = second;
+        let service = skeleton.service;
+        let oversize = skeleton.fold.spans > self.parts.settings.max_trace_spans
+            || skeleton.bytes > self.parts.settings.max_trace_bytes;
+        if let Some(wait) = self.parts.settings.decision_wait_after_root.filter(|_| root) {
+            partition.skeletons.root_received(slot, u64::from(second) + 1 + wait);
+        }
+        if partition.skeletons.add_piece(slot, place) {
+            self.charge(service, Skeletons::CHUNK_BYTES);
+        }
+        if oversize {
+            self.decide(owner, slot, Some(Evidence::Oversize));
+        }
+    }
+
+    fn late(&mut self, piece: &ScannedPiece, place: PackedRef, second: u32, remembered: Remembered) {
+        let decision = Decision {
+            trace: piece.trace,
+            policy: remembered.policy,
+            evidence: Evidence::Late,
+            first_second: second,
+            thresholds: Vec::new(),
+        };
+        let spans = u64::from(place.spans());
+        add(if remembered.keep { &self.parts.stats.late_kept } else { &self.parts.stats.late_dropped }, spans);
+        self.push(decision, remembered.keep, 1.0, &[place]);
+    }
+
+    /// Decides a trace on what it has; `evidence` is what made it happen before its time.
+    pub(super) fn decide(&mut self, owner: usize, slot: u32, evidence: Option<Evidence>) {
+        let Some(partition) = self.partitions.get_mut(owner) else {
+            return;
+        };
+        let Some(skeleton) = partition.skeletons.get(slot).cloned() else {
+            return;
+        };
+        let mut places = std::mem::take(&mut self.places);
+        partition.skeletons.places(slot, &mut places);
+        let words = partition.skeletons.words(slot);
+        let state = State { trace: skeleton.trace, fold: &skeleton.fold, words };
+        let program = &self.parts.program;
+        if !self.percentiles.is_empty() {
+            self.values.clear();
+            self.values.extend(program.key_values(words));
+            self.percentiles.thresholds(&self.values, &mut self.thresholds);
+        }
+        let stats = &self.parts.stats;
+        let verdict = program.decide(state, &self.thresholds, |policy, vote| stats.count_vote(policy, vote));
+        let in_time = if skeleton.root_seen { Evidence::Root } else { Evidence::Complete };
+        let evidence = evidence.unwrap_or(in_time);
+        if let Some(duration) = state.duration().filter(|_| evidence.observes() && !self.percentiles.is_empty()) {
+            self.percentiles.observe(&self.values, duration, self.now);
+        }
+        stats.count_decision(verdict.policy, verdict.keep, evidence);
+        let decision = Decision {
+            trace: skeleton.trace,
+            policy: verdict.policy,
+            evidence,
+            first_second: skeleton.first_second,
+            thresholds: self.thresholds.clone(),
+        };
+        partition.memory.insert(&decision, verdict.keep, skeleton.last_second);
+        let freed = partition.skeletons.close(slot);
+        let left = stats.undecided_traces.load(Ordering::Relaxed);
+        set(&stats.undecided_traces, left.saturating_sub(1));
+        self.release(skeleton.service, freed);
+        self.push(decision, verdict.keep, verdict.probability, &places);
+        self.places = places;
+    }
+
+    fn push(&mut self, decision: Decision, keep: bool, probability: f64, places: &[PackedRef]) {
+        let extent = Extent::of(places);
+        let pressure = decision.evidence == Evidence::Pressure;
+        if keep {
+            self.batch.kept += extent.spans;
+            self.parts.deliveries.iter().for_each(|delivery| delivery.expect(places));
+            self.batch.push(&Entry::Keep(decision, probability, places.to_vec()));
+        } else {
+            *(if pressure { &mut self.batch.dropped_pressure } else { &mut self.batch.dropped }) += extent.spans;
+            self.batch.push(&Entry::Drop(decision, extent));
+        }
+        self.batch.last = self.batch.last.max(extent.last);
+        self.batch.settled.extend_from_slice(places);
+    }
+
+    fn account(&mut self, service: ServiceId) -> Option<&Account> {
+        if self.accounts.len() <= service.0 as usize {
+            self.accounts = self.parts.services.all();
+        }
+        self.accounts.get(service.0 as usize).map(Arc::as_ref)
+    }
+
+    fn charge(&mut self, service: ServiceId, bytes: u64) {
+        self.skeleton_bytes += bytes;
+        if let Some(account) = self.account(service) {
+            account.skeletons.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn release(&mut self, service: ServiceId, bytes: u64) {
+        self.skeleton_bytes = self.skeleton_bytes.saturating_sub(bytes);
+        if let Some(account) = self.account(service) {
+            account.skeletons.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn flush_until_written(&mut self, stop: &StopSignal) {
+        while !self.flush() && !stop.is_set() {
+            std::thread::park_timeout(RETRY);
+        }
+    }
+
+    /// The last steps: what is undecided stays in the log, or is decided where nothing may outlive the process.
+    fn finish(&mut self, feed: &mut dyn Feed<Scanned>) {
+        self.read = feed.position();
+        if self.parts.settings.decide_at_stop {
+            self.drain(feed);
+            for owner in 0..self.partitions.len() {
+                while let Some(slot) = self.partitions.get(owner).and_then(|partition| partition.skeletons.any()) {
+                    self.decide(owner, slot, Some(Evidence::Shutdown));
+                }
+            }
+        }
+        if self.flush() {
+            self.save_snapshot();
+        }
+    }
+
+    /// Folds what is in the log already: it was acknowledged and must be decided.
+    fn drain(&mut self, feed: &mut dyn Feed<Scanned>) {
+        loop {
+            let fed = feed.next(Duration::ZERO);
+            if matches!(fed, Fed::Idle { .. }) || !self.take(fed) {
+                break;
+            }
+            self.read = feed.position();
+        }
+    }
+
+    pub(super) fn batch_meta(&self) -> BatchMeta {
+        BatchMeta { rules: self.parts.rules, decide: self.decide_position() }
+    }
+
+    /// The oldest position that no durable entry names.
+    pub(super) fn decide_position(&self) -> u64 {
+        self.undecided.oldest().map_or(self.read, |oldest| oldest.min(self.read))
+    }
+}
