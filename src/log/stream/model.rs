@@ -60,6 +60,7 @@ struct Model {
     unsure: HashSet<Vec<u8>>,
     /// There was a torn write, or a file that was written over while a crash could bring back its name.
     excused: bool,
+    beyonds: u64,
     next_id: u64,
     stamp: u64,
 }
@@ -87,6 +88,7 @@ impl Model {
             ever,
             unsure,
             excused: false,
+            beyonds: 0,
             next_id: 0,
             stamp: 0,
         }
@@ -104,7 +106,10 @@ impl Model {
                 drop(self.stream.flush());
             }
             Step::Fault(after, fault) => self.storage.plan(*after, *fault),
-            Step::Beyond(more) => drop(self.stream.open_beyond(self.stream.end() + more)),
+            Step::Beyond(more) => {
+                self.beyonds += 1;
+                drop(self.stream.open_beyond(self.stream.end() + more));
+            }
             Step::Outage(outage, fault) => self.restart(*outage, *fault),
         }
         if self.storage.has_crashed() {
@@ -150,7 +155,8 @@ impl Model {
             assert_eq!(self.stream.read_at(*position, 48, body.len() as u32).unwrap(), body);
             assert_eq!(self.stream.reader(position - 1).next().unwrap().map(|f| f.position), Some(*position));
         }
-        assert!(self.stream.bytes() <= self.settings.max_bytes);
+        // Only opening beyond a position may take more than the share.
+        assert!(self.stream.bytes() <= self.settings.max_bytes + self.beyonds * self.settings.segment_size);
     }
 
     /// Frames in order, and whether there was damage.
