@@ -264,3 +264,28 @@ fn a_crash_at_every_write() {
         }
     }
 }
+
+/// It once took more than its share: a full disk at the first roll, then a release and a restart.
+#[test]
+fn a_history_found_by_a_long_run() {
+    use Step::{Append, Beyond, Flush, Release};
+    let steps = [
+        Step::Fault(5, Fault::NoSpace),
+        Flush,
+        Beyond(1),
+        Append(vec![0]),
+        Append(vec![0]),
+        Append(vec![529]),
+        Append(vec![625, 537]),
+        Append(vec![177, 505]),
+        Append(vec![633, 425]),
+        Release(3),
+        Append(vec![377, 489, 345]),
+        Append(vec![33, 433]),
+        Step::Outage(Outage::Process, None),
+    ];
+    for seed in 0..6 {
+        play(Durability::Os, seed, &steps);
+    }
+    play(Durability::Os, 10_993_327_530_170_099_865, &steps);
+}
