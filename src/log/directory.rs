@@ -140,6 +140,16 @@ impl Directory {
         CursorFile::open(&*self.positions, &escape(name), self.settings.durability)
     }
 
+    /// Instances whose decision logs there are, sorted: also of those that have left the config, whose share of the disk
+    /// is taken until their directory is removed.
+    #[must_use]
+    pub fn instances(&self) -> Vec<String> {
+        let logs = self.root.child("decisions").and_then(|logs| logs.list()).unwrap_or_default();
+        let mut names: Vec<_> = logs.iter().map(|name| unescape(name)).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Names of the position files there are, sorted: also of owners that have left the config.
     #[must_use]
     pub fn owners(&self) -> Vec<String> {
@@ -217,6 +227,7 @@ mod tests {
         let directory = Directory::open(&settings).unwrap();
         assert_eq!(directory.partitions(), 7);
         assert_eq!(directory.owners(), ["otlp/b ckend"]);
+        assert_eq!(directory.instances(), ["tail_sampling/é"]);
         assert_eq!(directory.cursor_file("otlp/b ckend").unwrap().load().as_deref(), Some(&b"x"[..]));
     }
 

@@ -87,7 +87,8 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
             counters: Counters::default(),
             stream,
         });
-        let (shared, retention) = (Arc::clone(&core), Retention::new(settings.retention));
+        let active = (core.stream.active_base(), core.time.now());
+        let (shared, retention) = (Arc::clone(&core), Retention::new(settings.retention, active));
         let thread = std::thread::Builder::new()
             .name("log-writer".to_owned())
             .spawn(move || writer::run(shared, retention))

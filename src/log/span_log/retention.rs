@@ -1,7 +1,7 @@
 //! Which segments may go, and who is refused when none may.
 //!
 //! Only what no holder needs goes: the oldest sealed segment when the share is used up, or when it is older than the set
-//! age. When needed segments fill more than four fifths, services with more than an equal part of the log are refused.
+//! age. With an age, a segment is sealed after half of it, so that little traffic does not keep old spans for ever. When needed segments fill more than four fifths, services with more than an equal part of the log are refused.
 //! Bytes per service are counted per segment since open; what was there before is nobody's, so that right after a
 //! restart a service may get more than its part, never less.
 
@@ -26,12 +26,15 @@ pub(super) struct Retention {
     totals: HashMap<ServiceId, u64>,
     /// Whether any account is marked.
     marked: bool,
+    /// Base of the segment that is written to, and the log time when it was first seen.
+    active: (u64, u64),
 }
 
 impl Retention {
-    pub(super) fn new(age: Option<Duration>) -> Self {
+    /// `active` is the segment that is written to, and log time now.
+    pub(super) fn new(age: Option<Duration>, active: (u64, u64)) -> Self {
         let age = age.map(|age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
-        Self { age, segments: BTreeMap::new(), totals: HashMap::new(), marked: false }
+        Self { age, segments: BTreeMap::new(), totals: HashMap::new(), marked: false, active }
     }
 
     /// Lets old segments go until `total` bytes can be appended.
@@ -57,10 +60,23 @@ impl Retention {
     /// After each write and once a second: the age, and who is over its share.
     pub(super) fn tidy<A>(&mut self, core: &Core<A>) {
         if let Some(age) = self.age {
-            let oldest_allowed = core.time.now().saturating_sub(age);
+            let now = core.time.now();
+            self.seal_in_time(core, age, now);
+            let oldest_allowed = now.saturating_sub(age);
             while core.stream.oldest_sealed().is_some_and(|s| s.stamp < oldest_allowed) && self.release_oldest(core) {}
         }
         self.mark(core);
+    }
+
+    fn seal_in_time<A>(&mut self, core: &Core<A>, age: u64, now: u64) {
+        let base = core.stream.active_base();
+        if base != self.active.0 {
+            self.active = (base, now);
+        } else if now.saturating_sub(self.active.1) > age / 2 {
+            // A log without room for a segment is tried again after the same time.
+            drop(core.stream.seal());
+            self.active = (core.stream.active_base(), now);
+        }
     }
 
     /// Counts the blocks of a frame in the segment at `base`.

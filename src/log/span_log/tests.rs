@@ -492,3 +492,31 @@ fn a_damaged_frame_is_reported_and_the_rest_is_fed() {
     assert!(matches!(opened.log.read(refs(positions[2], &[b"payload"])[0]), Err(ReadError::Damaged { .. })));
     opened.log.read(refs(positions[3], &[b"payload"])[0]).unwrap();
 }
+
+#[test]
+fn little_traffic_does_not_keep_old_spans() {
+    let clock = Arc::new(ManualClock::at(1000 * SECOND));
+    let mut setup = Setup { clock: clock.clone(), ..Setup::default() };
+    setup.log.retention = Some(Duration::from_secs(60));
+    let opened = setup.open();
+    let old = opened.append("a", 0, &[b"old"]).unwrap();
+    clock.advance(40 * SECOND);
+    eventually(|| opened.log.stats().segments == 2);
+    clock.advance(30 * SECOND);
+    eventually(|| opened.log.start() > old);
+    assert_eq!(opened.log.stats().oldest_stamp, None);
+}
+
+#[test]
+fn a_full_log_can_be_opened_beyond_what_was_named() {
+    let storage = SimulatedStorage::new(5);
+    let opened = over(&storage, FAILING);
+    opened.log.hold("decide", 0);
+    while opened.append("a", 0, &[&[1; 3000]]).is_ok() {}
+    let beyond = opened.log.end() + 100_000;
+    drop(opened);
+    let setup = Setup { at: OpenAt { beyond, stamp: 0 }, ..Setup::default() };
+    let opened = setup.open_over(Stream::open(Arc::new(storage), FAILING).unwrap());
+    assert_eq!(drain(&mut *opened.log.feed(0)).len(), 4);
+    assert!(opened.append("a", 0, &[b"x"]).unwrap() >= beyond);
+}

@@ -8,6 +8,7 @@ use super::{Storage, StorageFile};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, IoSlice};
+use std::ops::Range;
 use std::sync::Arc;
 
 const SECTOR: usize = 512;
@@ -59,6 +60,8 @@ struct World {
     durable_names: BTreeMap<String, usize>,
     renames: Vec<Change>,
     files: Vec<Contents>,
+    /// Bytes that cannot be read any more.
+    spoiled: Vec<(usize, Range<u64>)>,
     chance: Chance,
     /// Faults by the number of the call that they strike.
     plan: BTreeMap<u64, Fault>,
@@ -97,6 +100,7 @@ impl SimulatedStorage {
             durable_names: BTreeMap::new(),
             renames: Vec::new(),
             files: Vec::new(),
+            spoiled: Vec::new(),
             chance: Chance(seed),
             plan: BTreeMap::new(),
             calls: 0,
@@ -111,6 +115,14 @@ impl SimulatedStorage {
         let mut world = self.world.lock();
         let call = world.calls + after;
         world.plan.insert(call, fault);
+    }
+
+    /// Makes the sectors that hold these bytes of a file unreadable.
+    pub(crate) fn spoil(&self, name: &str, bytes: Range<u64>) {
+        let mut world = self.world.lock();
+        let index = world.names[name];
+        let sector = SECTOR as u64;
+        world.spoiled.push((index, bytes.start / sector * sector..bytes.end.next_multiple_of(sector)));
     }
 
     /// Forgets planned faults.
@@ -322,6 +334,11 @@ impl StorageFile for SimulatedFile {
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.storage.read(|world| {
+            let wanted = offset..offset + buffer.len() as u64;
+            if world.spoiled.iter().any(|(i, bad)| *i == self.index && bad.start < wanted.end && wanted.start < bad.end)
+            {
+                return Err(io::Error::other("input/output error"));
+            }
             let file = &world.files[self.index].now;
             let from = (offset as usize).min(file.len());
             let length = buffer.len().min(file.len() - from);

@@ -60,6 +60,7 @@ struct Model {
     unsure: HashSet<Vec<u8>>,
     /// There was a torn write, or a file that was written over while a crash could bring back its name.
     excused: bool,
+    beyonds: u64,
     next_id: u64,
     stamp: u64,
 }
@@ -87,6 +88,7 @@ impl Model {
             ever,
             unsure,
             excused: false,
+            beyonds: 0,
             next_id: 0,
             stamp: 0,
         }
@@ -104,7 +106,10 @@ impl Model {
                 drop(self.stream.flush());
             }
             Step::Fault(after, fault) => self.storage.plan(*after, *fault),
-            Step::Beyond(more) => drop(self.stream.open_beyond(self.stream.end() + more)),
+            Step::Beyond(more) => {
+                self.beyonds += 1;
+                drop(self.stream.open_beyond(self.stream.end() + more));
+            }
             Step::Outage(outage, fault) => self.restart(*outage, *fault),
         }
         if self.storage.has_crashed() {
@@ -150,7 +155,8 @@ impl Model {
             assert_eq!(self.stream.read_at(*position, 48, body.len() as u32).unwrap(), body);
             assert_eq!(self.stream.reader(position - 1).next().unwrap().map(|f| f.position), Some(*position));
         }
-        assert!(self.stream.bytes() <= self.settings.max_bytes);
+        // Only opening beyond a position may take more than the share.
+        assert!(self.stream.bytes() <= self.settings.max_bytes + self.beyonds * self.settings.segment_size);
     }
 
     /// Frames in order, and whether there was damage.
@@ -257,4 +263,29 @@ fn a_crash_at_every_write() {
             assert!(calls > 30);
         }
     }
+}
+
+/// It once took more than its share: a full disk at the first roll, then a release and a restart.
+#[test]
+fn a_history_found_by_a_long_run() {
+    use Step::{Append, Beyond, Flush, Release};
+    let steps = [
+        Step::Fault(5, Fault::NoSpace),
+        Flush,
+        Beyond(1),
+        Append(vec![0]),
+        Append(vec![0]),
+        Append(vec![529]),
+        Append(vec![625, 537]),
+        Append(vec![177, 505]),
+        Append(vec![633, 425]),
+        Release(3),
+        Append(vec![377, 489, 345]),
+        Append(vec![33, 433]),
+        Step::Outage(Outage::Process, None),
+    ];
+    for seed in 0..6 {
+        play(Durability::Os, seed, &steps);
+    }
+    play(Durability::Os, 10_993_327_530_170_099_865, &steps);
 }

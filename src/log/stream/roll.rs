@@ -88,15 +88,15 @@ impl Shared {
         }
         // An empty segment is replaced where it is; otherwise the next one begins where this one ends.
         let base = if tail.active.is_empty() { tail.active.base } else { tail.active.end() };
-        self.roll(tail, base.max(tail.attempted))
+        self.roll(tail, base.max(tail.attempted), self.settings.max_bytes)
     }
 
-    /// Seals the active segment and opens one at `base`.
-    pub(super) fn roll(&self, tail: &mut Tail, base: u64) -> Result<(), AppendError> {
+    /// Seals the active segment and opens one at `base`, if that takes no more than `max_bytes`.
+    pub(super) fn roll(&self, tail: &mut Tail, base: u64, max_bytes: u64) -> Result<(), AppendError> {
         let old = Arc::clone(&tail.active);
         let previous = if old.is_empty() { old.previous } else { (old.end(), old.stamp()) };
         let header = SegmentHeader::new(base, previous.0, previous.1);
-        let mut free = self.take_free(tail)?;
+        let mut free = self.take_free(tail, max_bytes)?;
         let synced = self.sync_renames(tail).map_err(RollFailure::from);
         let named = synced.and_then(|()| name_segment(&*self.storage, &self.settings, &mut free, header));
         if let Err(failure) = named {
@@ -151,11 +151,11 @@ impl Shared {
         Ok(())
     }
 
-    fn take_free(&self, tail: &mut Tail) -> Result<FreeFile, AppendError> {
+    fn take_free(&self, tail: &mut Tail, max_bytes: u64) -> Result<FreeFile, AppendError> {
         if let Some(free) = tail.free.pop() {
             return Ok(free);
         }
-        if self.total(tail) + self.settings.segment_size > self.settings.max_bytes {
+        if self.total(tail) + self.settings.segment_size > max_bytes {
             return Err(AppendError::Full { reason: "log full", retry_after: RETRY_AFTER_DISK });
         }
         tail.next_free += 1;
@@ -200,13 +200,24 @@ impl Stream {
             || self.shared.total(&tail) + settings.segment_size <= settings.max_bytes
     }
 
-    /// Makes every later frame lie at or beyond `position` (and at a multiple of 8).
+    /// Makes every later frame lie at or beyond `position` (and at a multiple of 8). A full log gets one segment more
+    /// than it may have: what is in it cannot be worked off before it is open.
     pub(crate) fn open_beyond(&self, position: u64) -> Result<(), AppendError> {
         let mut tail = self.shared.tail.lock();
         if position <= tail.active.end() {
             return Ok(());
         }
-        self.shared.roll(&mut tail, position.next_multiple_of(ALIGN))
+        self.shared.roll(&mut tail, position.next_multiple_of(ALIGN), u64::MAX)
+    }
+
+    /// Seals the segment that is written to, so that it can be given back once nobody needs it.
+    pub(crate) fn seal(&self) -> Result<(), AppendError> {
+        let mut tail = self.shared.tail.lock();
+        if tail.active.is_empty() {
+            return Ok(());
+        }
+        let base = tail.active.end().max(tail.attempted);
+        self.shared.roll(&mut tail, base, self.shared.settings.max_bytes)
     }
 
     /// Removes free files that are over `max_bytes`: it may have been lowered.
@@ -238,7 +249,8 @@ impl Stream {
 impl Shared {
     /// Keeps the file for recycling, or removes it.
     fn recycle(&self, tail: &mut Tail, segment: &Segment, name: String) {
-        let wanted = self.settings.preallocate_all || tail.free.len() < SPARE_FILES;
+        let kept = self.settings.preallocate_all || tail.free.len() < SPARE_FILES;
+        let wanted = kept && self.total(tail) + segment.size <= self.settings.max_bytes;
         let same_size = segment.size == self.settings.segment_size;
         // One that cannot be removed still takes its place.
         if same_size && (wanted || self.storage.remove(&name).is_err()) {

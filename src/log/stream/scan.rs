@@ -9,6 +9,9 @@ use std::io;
 /// Read at once while looking for a frame header.
 const WINDOW: usize = 128 * 1024;
 
+/// Read at once where a window holds something unreadable: a frame header and a little.
+const SMALL_WINDOW: usize = 64;
+
 /// The header of the frame at `position`; `None` when there is none whose frame ends by `limit`.
 pub(super) fn header_at(segment: &Segment, position: u64, limit: u64) -> io::Result<Option<FrameHeader>> {
     let mut bytes = [0; FRAME_HEADER];
@@ -29,13 +32,19 @@ pub(super) fn body_of(segment: &Segment, header: &FrameHeader) -> io::Result<Opt
 pub(super) fn find(segment: &Segment, from: u64, limit: u64) -> Option<FrameHeader> {
     let mut window = vec![0; WINDOW];
     let mut at = from.next_multiple_of(ALIGN);
+    let mut size = WINDOW;
     while at.saturating_add(FRAME_HEADER as u64) <= limit {
-        let wanted = usize::try_from(limit - at).unwrap_or(usize::MAX).min(WINDOW);
-        let read = segment.read(at, window.get_mut(..wanted).unwrap_or_default()).unwrap_or(0);
+        let wanted = usize::try_from(limit - at).unwrap_or(usize::MAX).min(size);
+        let Ok(read) = segment.read(at, window.get_mut(..wanted).unwrap_or_default()) else {
+            at += if size == SMALL_WINDOW { ALIGN } else { 0 };
+            size = SMALL_WINDOW;
+            continue;
+        };
         let found = in_window(window.get(..read).unwrap_or_default(), at, limit, segment.salt);
         if found.is_some() {
             return found;
         }
+        size = WINDOW;
         // Windows overlap by a header, so that none is missed on their border.
         at += (wanted.saturating_sub(FRAME_HEADER) as u64).next_multiple_of(ALIGN).max(ALIGN);
     }

@@ -4,6 +4,7 @@ use super::*;
 use crate::log::errors::{AppendError, ReadError};
 use crate::log::frame::{OutFrame, StoredFrame};
 use crate::log::settings::Durability;
+use crate::log::storage::simulated::SimulatedStorage;
 use crate::log::storage::{DiskStorage, MemoryStorage, Storage};
 use std::io::IoSlice;
 use std::sync::Arc;
@@ -250,4 +251,37 @@ fn a_read_beside_recycling_gets_its_bytes_or_an_error() {
         }
         assert!(read > 0);
     });
+}
+
+#[test]
+fn unreadable_sectors_cost_the_frames_in_them() {
+    let storage = SimulatedStorage::new(1);
+    let settings = StreamSettings { segment_size: 64 * 1024, ..SETTINGS };
+    let settings = StreamSettings { max_bytes: 4 * settings.segment_size, ..settings };
+    let open = || Stream::open(Arc::new(storage.clone()), settings).unwrap();
+    let stream = open();
+    let positions: Vec<u64> = (0..40).map(|n| put(&stream, n, &[n as u8; 1000]).unwrap()).collect();
+    // One sector in the middle of a body, one with a header in it.
+    storage.spoil("00000000000000000000", positions[5] + 520..positions[5] + 521);
+    storage.spoil("00000000000000000000", positions[20]..positions[20] + 1);
+    for stream in [stream, open()] {
+        let mut reader = stream.reader(0);
+        let (mut seen, mut damaged) = (Vec::new(), 0);
+        loop {
+            match reader.next() {
+                Ok(Some(frame)) => seen.push(frame.position),
+                Ok(None) => break,
+                Err(ReadError::Damaged { .. }) => damaged += 1,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        let lost: Vec<u64> = positions.iter().copied().filter(|p| !seen.contains(p)).collect();
+        let hit = |p: &u64| {
+            [(positions[5] + 520) / 512, positions[20] / 512].iter().any(|s| p / 512 <= *s && (p + 1047) / 512 >= *s)
+        };
+        assert_eq!(lost, positions.iter().copied().filter(hit).collect::<Vec<_>>());
+        assert!(damaged >= 2 && lost.len() <= 4);
+        assert!(matches!(stream.read_at(positions[5], 48, 1000), Err(ReadError::Io { .. })));
+        assert_eq!(stream.end(), positions[39] + 1048, "recovery goes past them");
+    }
 }
