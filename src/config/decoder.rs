@@ -4,6 +4,7 @@
 //! mapping. A source line is shown only when no secret and no value that nobody knows stands on it.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use super::diagnostic::{Diagnostic, Severity};
 use super::node::{Entry, Node, Place};
@@ -76,13 +77,11 @@ impl<'s> Decoder<'s> {
 
     /// All findings in the order of the files.
     pub(crate) fn finish(self) -> Vec<Diagnostic> {
-        let unknown = self.unknown.into_inner();
+        let unknown = Coverage::of(&self.unknown.into_inner());
         let mut found = self.found.into_inner();
         for finding in &mut found {
-            let Some(place) = finding.place else { continue };
-            let covers =
-                |(first, last): &&(Place, u32)| first.file == place.file && (first.line..=*last).contains(&place.line);
-            if unknown.iter().filter(covers).count() > usize::from(finding.at_key) {
+            let covered = finding.place.map_or(0, |place| unknown.at(place));
+            if covered > i64::from(finding.at_key) {
                 finding.diagnostic.source = None;
             }
         }
@@ -106,4 +105,29 @@ pub(crate) fn join_typed(parent: &Node, path: &str, key: &str) -> String {
 
 fn looks_like_key(key: &str) -> bool {
     (1..=80).contains(&key.len()) && key.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c))
+}
+
+/// How many ranges of lines reach a line: the sum of starts and ends up to it.
+struct Coverage {
+    steps: BTreeMap<(u16, u32), i64>,
+}
+
+impl Coverage {
+    fn of(ranges: &[(Place, u32)]) -> Self {
+        let mut steps: BTreeMap<(u16, u32), i64> = BTreeMap::new();
+        for (first, last) in ranges {
+            *steps.entry((first.file, first.line)).or_default() += 1;
+            *steps.entry((first.file, last.saturating_add(1))).or_default() -= 1;
+        }
+        let mut sum = 0;
+        for step in steps.values_mut() {
+            sum += *step;
+            *step = sum;
+        }
+        Self { steps }
+    }
+
+    fn at(&self, place: Place) -> i64 {
+        self.steps.range(..=(place.file, place.line)).next_back().map_or(0, |(_, sum)| *sum)
+    }
 }

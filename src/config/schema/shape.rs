@@ -100,11 +100,9 @@ impl Shape {
     /// What stands under `$defs`, by name.
     pub(crate) fn definitions(&self, out: &mut Map<String, Value>) {
         match self {
-            Self::Shared(name, shape) => {
-                if !out.contains_key(*name) {
-                    out.insert((*name).to_owned(), shape.json());
-                    shape.definitions(out);
-                }
+            Self::Shared(name, shape) if !out.contains_key(*name) => {
+                out.insert((*name).to_owned(), shape.json());
+                shape.definitions(out);
             }
             Self::Many(item) | Self::Named(item) => item.definitions(out),
             Self::Block(keys) | Self::Components(keys) => keys.iter().for_each(|key| key.shape.definitions(out)),
