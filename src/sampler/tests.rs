@@ -1,0 +1,336 @@
+//! The sampler over a real log, on a driven clock: decisions against a naive sampler, through restarts at any moment.
+
+use super::entry::{Entries, Entry};
+use super::*;
+use crate::clock::{Clock, ManualClock, SECOND};
+use crate::log::{
+    Directory, Durability, Log, LogSettings, MemorySettings, OnFull, OpenAt, Services, SpanLog, StoreKind,
+};
+use crate::otlp::{SourceId, Submit, TraceId};
+use crate::rules::{
+    AtomsBuilder, Compiler, PolicyKind, PolicySpec, Program, StatusCode, TextKeys, ValueIds, fingerprint,
+};
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status, TracesData};
+use proptest::prelude::*;
+use prost::Message;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+const WAIT: u64 = 3;
+const WINDOW: u32 = 20;
+const PARTITIONS: u16 = 4;
+
+fn policies() -> Vec<PolicySpec> {
+    let policy = |name: &str, kind| PolicySpec { name: name.into(), kind };
+    vec![
+        policy("errors", PolicyKind::StatusCode { codes: vec![StatusCode::Error] }),
+        policy("many", PolicyKind::SpanCount { min_spans: 4, max_spans: 0 }),
+    ]
+}
+
+/// A running sampler over a directory.
+struct Rig {
+    clock: Arc<ManualClock>,
+    log: Arc<dyn Log<Scanned>>,
+    intake: Intake,
+    sampler: Sampler,
+    program: Program,
+    atoms: Arc<crate::rules::Atoms>,
+    services: Arc<Services>,
+    directory: Directory,
+    runtime: tokio::runtime::Runtime,
+}
+
+fn log_settings(place: &Path) -> LogSettings {
+    LogSettings {
+        store: StoreKind::Disk(place.to_owned()),
+        max_size: 32 << 20,
+        retention: None,
+        durability: Durability::Os,
+        partitions: PARTITIONS,
+        segment_size: 1 << 20,
+    }
+}
+
+fn source() -> SourceId {
+    SourceId::of("otlp")
+}
+
+impl Rig {
+    fn start(place: &Path, now: u64, skeleton_cap: u64) -> Self {
+        let clock = Arc::new(ManualClock::at(now));
+        let memory = MemorySettings {
+            total: 64 << 20,
+            per_service_default: 32 << 20,
+            per_service: vec![],
+            on_full: OnFull::Spill,
+        };
+        let mut builder = AtomsBuilder::default();
+        let program = Compiler::new(&mut builder, false).compile(&policies()).unwrap();
+        let atoms = Arc::new(builder.build(TextKeys::default(), Arc::new(ValueIds::default())).unwrap());
+        let program = program.link(atoms.bits());
+        let settings = log_settings(place);
+        let directory = Directory::open(&settings).unwrap();
+        let sampler = SamplerSettings {
+            id: "traces".into(),
+            decision_wait: WAIT,
+            decision_wait_after_root: None,
+            late_window: WINDOW,
+            max_trace_spans: 1000,
+            max_trace_bytes: u64::MAX,
+            skeleton_cap,
+            memory_cap: 8 << 20,
+            decide_at_stop: false,
+            drop_at_stop: false,
+        };
+        let open = OpenSampler::open(&directory, sampler, &["sink".into()]).unwrap();
+        let (beyond, stamp) = open.resume_after();
+        let services = Arc::new(Services::new(&memory));
+        let at = OpenAt { beyond, stamp };
+        let log: Arc<dyn Log<Scanned>> =
+            SpanLog::open(&directory, &settings, &memory, 4 << 20, 4 << 20, services.clone(), clock.clone(), at)
+                .unwrap();
+        let shared = Shared {
+            atoms: atoms.clone(),
+            services: services.clone(),
+            log: log.clone(),
+            on_full: OnFull::Spill,
+            partitions: PARTITIONS,
+        };
+        let rules = fingerprint(&policies(), false);
+        let sampler = open.start(&shared, program.clone(), rules, vec![source()]).unwrap();
+        let intake = Intake::new(atoms.clone(), services.clone(), log.clone(), PARTITIONS);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        Self { clock, log, intake, sampler, program, atoms, services, directory, runtime }
+    }
+
+    fn send(&self, spans: Vec<Span>) {
+        let request = TracesData {
+            resource_spans: vec![ResourceSpans {
+                scope_spans: vec![ScopeSpans { spans, ..Default::default() }],
+                ..Default::default()
+            }],
+        };
+        let answer = self.runtime.block_on(self.intake.submit(source(), request.encode_to_vec().into()));
+        assert_eq!(answer.unwrap().rejected, 0);
+    }
+
+    /// Log time goes on by a second, and the worker has seen it.
+    fn second(&self) {
+        self.clock.advance(SECOND);
+        self.settle();
+    }
+
+    /// The worker has read everything and its time is the clock's.
+    fn settle(&self) {
+        let now = self.clock.unix();
+        for _ in 0..2_000 {
+            let stats = &self.sampler.stats;
+            let time = stats::get(&stats.log_time);
+            if time / SECOND >= now / SECOND && stats::get(&stats.accepted) >= self.log.stats().spans {
+                return;
+            }
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+        panic!("the worker does not come to {now}: {:?}", self.sampler.stats);
+    }
+
+    fn stop(mut self) {
+        assert!(self.sampler.stop());
+        self.log.stop();
+    }
+
+    /// Stops, checks the whole log, and returns the decisions.
+    fn finish(mut self) -> (Vec<Entry>, CheckReport) {
+        assert!(self.sampler.stop());
+        self.log.stop();
+        let Self { log, intake, sampler, program, atoms, services, directory, .. } = self;
+        drop((log, intake));
+        let mut reader = sampler.decisions.reader(0);
+        let mut entries = Vec::new();
+        while let Some(frame) = reader.next().unwrap() {
+            entries.extend(Entries::new(&frame.body));
+        }
+        drop((reader, sampler));
+        let checked = Checked {
+            id: "traces",
+            sources: vec![source()],
+            program: &program,
+            rules: fingerprint(&policies(), false),
+            atoms: &atoms,
+            services: &services,
+            decision_wait: WAIT,
+        };
+        let report = check(&directory, &checked).unwrap();
+        (entries, report)
+    }
+}
+
+fn span(trace: u8, number: u64, error: bool) -> Span {
+    Span {
+        trace_id: (u128::from(trace) + 1).to_be_bytes().to_vec(),
+        span_id: (number + 1).to_be_bytes().to_vec(),
+        start_time_unix_nano: 1,
+        end_time_unix_nano: 2,
+        status: error.then(|| Status { code: 2, message: String::new() }),
+        ..Default::default()
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Send(Vec<(u8, bool)>),
+    Seconds(u8),
+    Restart,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => proptest::collection::vec((0..6_u8, proptest::bool::weighted(0.15)), 1..6).prop_map(Step::Send),
+        4 => (1..4_u8).prop_map(Step::Seconds),
+        1 => Just(Step::Seconds(30)),
+        2 => Just(Step::Restart),
+    ]
+}
+
+/// One life of a trace in the naive sampler.
+#[derive(Debug, Default, Clone)]
+struct Life {
+    first: u64,
+    last: u64,
+    spans: u64,
+    error: bool,
+    late: u64,
+    /// Decided: kept or not.
+    keep: Option<bool>,
+}
+
+/// Holds every span, decides at ticks, forgets after the window.
+#[derive(Debug, Default)]
+struct Naive {
+    lives: BTreeMap<u8, Vec<Life>>,
+}
+
+impl Naive {
+    fn send(&mut self, second: u64, spans: &[(u8, bool)]) {
+        for (trace, error) in spans {
+            let lives = self.lives.entry(*trace).or_default();
+            match lives.last_mut() {
+                Some(life) if life.keep.is_none() => {
+                    life.spans += 1;
+                    life.error |= error;
+                    life.last = second;
+                }
+                Some(life) if life.last + u64::from(WINDOW) >= second => {
+                    life.late += 1;
+                    life.last = second;
+                }
+                _ => lives.push(Life { first: second, last: second, spans: 1, error: *error, ..Life::default() }),
+            }
+        }
+    }
+
+    fn tick(&mut self, second: u64) {
+        for life in self.lives.values_mut().flatten() {
+            if life.keep.is_none() && life.first + 1 + WAIT <= second {
+                life.keep = Some(life.error || life.spans >= 4);
+            }
+        }
+    }
+}
+
+fn run(steps: &[Step]) -> Result<(), TestCaseError> {
+    let place = tempfile::tempdir().unwrap();
+    let mut now = 1_000 * SECOND;
+    let mut rig = Rig::start(place.path(), now, 32 << 20);
+    rig.settle();
+    let (mut naive, mut number) = (Naive::default(), 0);
+    for step in steps {
+        match step {
+            Step::Send(spans) => {
+                naive.send(now / SECOND, spans);
+                rig.send(
+                    spans
+                        .iter()
+                        .map(|(trace, error)| {
+                            number += 1;
+                            span(*trace, number, *error)
+                        })
+                        .collect(),
+                );
+            }
+            Step::Seconds(n) => {
+                for _ in 0..*n {
+                    now += SECOND;
+                    naive.tick(now / SECOND);
+                    rig.second();
+                }
+            }
+            Step::Restart => {
+                rig.stop();
+                rig = Rig::start(place.path(), now, 32 << 20);
+                rig.clock.advance(1);
+            }
+        }
+    }
+    for _ in 0..=WAIT + 1 {
+        now += SECOND;
+        naive.tick(now / SECOND);
+        rig.second();
+    }
+    let stats = rig.sampler.stats.clone();
+    let (entries, report) = rig.finish();
+    prop_assert_eq!(&report.problems, &Vec::<String>::new());
+    prop_assert_eq!(report.undecided, 0);
+    let mut expected: Vec<(u128, bool, u64)> = Vec::new();
+    let mut late = BTreeMap::<(u128, bool), u64>::new();
+    for (trace, lives) in &naive.lives {
+        for life in lives {
+            expected.push((u128::from(*trace) + 1, life.keep.unwrap(), life.spans));
+            *late.entry((u128::from(*trace) + 1, life.keep.unwrap())).or_default() += life.late;
+        }
+    }
+    let mut found = Vec::new();
+    for (decision, extent, keep) in entries.iter().filter_map(Entry::decision) {
+        if decision.evidence == Evidence::Late {
+            *late.entry((decision.trace.0, keep)).or_default() -= extent.spans;
+        } else {
+            found.push((decision.trace.0, keep, extent.spans));
+        }
+    }
+    found.sort_unstable();
+    expected.sort_unstable();
+    prop_assert_eq!(found, expected);
+    prop_assert!(late.values().all(|left| *left == 0), "{late:?}");
+    let (accepted, kept, dropped) = (stats::get(&stats.accepted), stats::get(&stats.kept), stats::get(&stats.dropped));
+    prop_assert_eq!((accepted, accepted), (number, kept + dropped), "the ledger, over all restarts");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn decisions_are_a_naive_samplers_through_restarts(steps in proptest::collection::vec(step(), 1..25)) {
+        run(&steps)?;
+    }
+}
+
+#[test]
+fn at_the_skeleton_cap_the_oldest_are_decided_on_what_they_have() {
+    let place = tempfile::tempdir().unwrap();
+    let rig = Rig::start(place.path(), 1_000 * SECOND, 4_000);
+    rig.settle();
+    for trace in 0..60 {
+        rig.send(vec![span(trace, u64::from(trace), trace == 0)]);
+    }
+    rig.settle();
+    let (entries, report) = rig.finish();
+    assert_eq!(report.problems, Vec::<String>::new());
+    let early: Vec<_> = entries.iter().filter_map(Entry::decision).collect();
+    assert!(early.len() >= 30, "{} decisions at the cap", early.len());
+    assert!(early.iter().all(|(decision, _, _)| decision.evidence == Evidence::Pressure));
+    assert!(early.iter().any(|(decision, _, keep)| decision.trace == TraceId(1) && *keep), "still by its rules");
+}
