@@ -1,6 +1,6 @@
 //! What was typed. `tailwater --config F` is `tailwater run --config F`, as a Collector is started.
 
-use super::{check, run, validate};
+use super::{check, run, schema, validate};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,6 +36,8 @@ enum Command {
     Run(ConfigArguments),
     /// Check a config and say all that is wrong with it; exits with 78 when something is
     Validate(ConfigArguments),
+    /// Print the JSON schema of the config, for editors
+    Schema,
     /// Prove the log of a stopped daemon: every decision follows from its records
     Check {
         #[command(flatten)]
@@ -51,6 +53,7 @@ pub(crate) fn main() -> ExitCode {
         None => run::run(&arguments.config),
         Some(Command::Run(config)) => run::run(&config),
         Some(Command::Validate(config)) => validate::validate(&config),
+        Some(Command::Schema) => schema::schema(),
         Some(Command::Check { config, directory }) => check::check(&config, directory),
     }
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod logging;
 mod run;
+mod schema;
 mod sources;
 mod validate;
 

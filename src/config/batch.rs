@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::component::ComponentId;
-use super::decoder::Item;
+use super::item::Item;
 use super::settings::BatchSettings;
 
 /// The Collector's defaults.

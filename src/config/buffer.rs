@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::decoder::Item;
 use super::fields::Fields;
+use super::item::Item;
 use super::node::Place;
 use crate::log::{Durability, LogSettings, StoreKind};
 

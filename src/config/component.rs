@@ -1,8 +1,9 @@
 //! Component ids (`type` or `type/name`) and the sections that declare them.
 
 use super::catalogue::{self, Section};
-use super::decoder::{Decoder, Item};
+use super::decoder::Decoder;
 use super::diagnostic::Severity;
+use super::item::Item;
 use super::nearest::nearest;
 use super::node::{Entry, Node, Place};
 

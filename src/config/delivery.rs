@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::decoder::Item;
 use super::fields::Fields;
+use super::item::Item;
 use crate::exporters::{QueueSettings, RetrySettings};
 
 /// `retry_on_failure`; without an end unless the file sets one.

@@ -1,6 +1,6 @@
 //! Addresses: `host:port` of a listener, URLs of an exporter.
 
-use super::decoder::Item;
+use super::item::Item;
 
 /// A listener's `host:port`; the host may be empty (all interfaces), the port 0 (any free one).
 pub(crate) fn listen(item: &Item<'_>) -> Option<String> {

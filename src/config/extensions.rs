@@ -1,8 +1,8 @@
 //! Extensions: `health_check` is mapped to the admin port, the others that we know change nothing.
 
 use super::component::ComponentId;
-use super::decoder::Item;
 use super::endpoint;
+use super::item::Item;
 
 /// The Collector's default.
 const HEALTH_ENDPOINT: &str = "localhost:13133";

@@ -1,12 +1,13 @@
-//! The decoder kit, second half: [`Fields`], the keys of one mapping.
+//! The decoder kit, third part: [`Fields`], the keys of one mapping.
 //!
 //! Invariant: every key of the mapping is either asked for or reported. Whatever was not asked for by the time the
 //! `Fields` goes out of scope is an unknown key; it cannot be forgotten.
 
 use std::time::Duration;
 
-use super::decoder::{Item, join, join_typed};
+use super::decoder::{join, join_typed};
 use super::diagnostic::Severity;
+use super::item::Item;
 use super::nearest::nearest;
 use super::node::Entry;
 

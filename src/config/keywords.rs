@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::decoder::Item;
+use super::item::Item;
 use crate::rules::PolicyKind;
 
 /// Bytes of one keyword file; a million keywords of 16 bytes.

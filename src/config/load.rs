@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::decoder::{Decoder, Item};
+use super::decoder::Decoder;
 use super::diagnostic::{Diagnostic, Severity};
 use super::duplicates;
 use super::expand::{self, Env};
+use super::item::Item;
 use super::merge::{merge, nest};
 use super::node::{Node, Place, Value};
 use super::secret;

@@ -1,9 +1,9 @@
 //! The exporters `file` and `debug`.
 
 use super::component::ComponentId;
-use super::decoder::Item;
 use super::delivery;
 use super::fields::Fields;
+use super::item::Item;
 use crate::exporters::{
     DebugOutput, DebugSettings, ExporterKind, ExporterSettings, FileFormat, FileSettings, RotationSettings, Verbosity,
 };

@@ -1,8 +1,8 @@
 //! `tail_sampling.memory` and the `memory_limiter` processor: caps in bytes.
 
 use super::component::ComponentId;
-use super::decoder::Item;
 use super::fields::Fields;
+use super::item::Item;
 use super::node::{Place, Value};
 use super::settings::{MemoryPlan, MemoryTotal};
 use super::size;

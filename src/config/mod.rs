@@ -2,7 +2,7 @@
 //!
 //! [`load`] merges config files and `--set` overrides, expands `${env:NAME}` and gives a [`Config`] or every
 //! [`Diagnostic`] of the run. Stages: text to a located tree (`yaml`), merge, expand, then a decoder kit (`decoder`,
-//! `fields`) that records every error and goes on, then what holds between components (`service`, `shared`).
+//! `item`, `fields`) that records every error and goes on, then what holds between components (`service`, `shared`).
 //!
 //! Invariants: no key is silently ignored; no secret value is in a diagnostic (`secret`); no input panics.
 
@@ -20,7 +20,9 @@ mod expand;
 mod extensions;
 mod fields;
 mod go_duration;
+mod item;
 mod keywords;
+mod leaves;
 mod load;
 mod local_exporter;
 mod memory;

@@ -1,10 +1,10 @@
 //! The exporters `otlp` (`otlp_grpc`) and `otlphttp` (`otlp_http`).
 
 use super::component::ComponentId;
-use super::decoder::Item;
 use super::delivery;
 use super::endpoint;
 use super::fields::Fields;
+use super::item::Item;
 use super::otlp_receiver::headers;
 use super::tls;
 use crate::exporters::{

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::component::ComponentId;
-use super::decoder::Item;
 use super::endpoint;
 use super::fields::Fields;
+use super::item::Item;
 use super::node::{Entry, Place};
 use super::settings::ReceiverSettings;
 use super::tls;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::catalogue::Section;
 use super::component::{ComponentId, Declared, find};
-use super::decoder::{Item, join};
+use super::decoder::join;
 use super::diagnostic::Severity;
+use super::item::Item;
 use super::memory::Limit;
 use super::nearest::nearest;
 use super::node::{Entry, Place};

@@ -40,7 +40,8 @@ pub(crate) fn is_secret_key(key: &str) -> bool {
         return false;
     }
     // A key with something in front of it is still that key.
-    let mut words = key.split(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).filter(|word| word.len() > 2);
+    let mut words =
+        key.split(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).filter(|word| (3..=24).contains(&word.len()));
     words.any(|word| KEYS.contains(&word) || nearest(word, KEYS).is_some())
 }
 
@@ -78,12 +79,15 @@ pub(crate) fn lines(tree: &Node, text: &str) -> Vec<bool> {
     starts.dedup_by_key(|(line, column, _)| (*line, *column));
     let all: Vec<&str> = text.lines().collect();
     let mut hidden = vec![false; all.len()];
-    for (at, (line, _, secret)) in starts.iter().enumerate() {
-        if *secret {
-            // A secret value may go on until the next thing that is none.
-            let next = starts.iter().skip(at + 1).find(|(_, _, secret)| !secret);
-            let end = next.map_or(all.len(), |(line, column, _)| end_line(&all, *line, *column));
-            hidden.iter_mut().take(end.max(*line)).skip(line.saturating_sub(1)).for_each(|line| *line = true);
+    // A secret value may go on until the next thing that is none. From the end: each line is marked once.
+    let mut end = all.len();
+    for (line, column, secret) in starts.into_iter().rev() {
+        if secret {
+            let first = line.saturating_sub(1);
+            hidden.iter_mut().take(end.max(line)).skip(first).for_each(|line| *line = true);
+            end = first;
+        } else {
+            end = end_line(&all, line, column);
         }
     }
     hidden

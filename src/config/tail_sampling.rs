@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::buffer::{self, Buffer};
 use super::component::ComponentId;
-use super::decoder::Item;
 use super::fields::Fields;
+use super::item::Item;
 use super::memory::{self, Memory};
 use super::policies;
 use super::settings::Compat;

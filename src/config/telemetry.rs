@@ -1,8 +1,8 @@
 //! `service.telemetry`: our own logs and metrics.
 
-use super::decoder::Item;
 use super::endpoint;
 use super::fields::Fields;
+use super::item::Item;
 use super::settings::{LogFormat, LogLevel, TelemetrySettings};
 
 /// The Collector's default.

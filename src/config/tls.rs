@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::decoder::Item;
 use super::fields::Fields;
+use super::item::Item;
 use crate::exporters::{Pem, Secret, TlsClientSettings, TlsVersion};
 use crate::receivers::{TlsSettings, TlsVersion as ServerTlsVersion};
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tailwater::config::settings::{Compat, MemoryTotal};
 use tailwater::config::{Config, Source, load};
 use tailwater::log::StoreKind;
+use tailwater::rules::PolicyKind;
 
 use super::{env, no_env};
 
@@ -127,4 +128,62 @@ service: {pipelines: {traces/two: {receivers: [otlp], processors: [tail_sampling
     assert!(config.instances.iter().all(|instance| instance.sampler.log.store == StoreKind::Memory));
     assert_eq!(config.instances[1].sampler.decision_wait, Duration::from_secs(3));
     assert_eq!(config.receivers.len(), 1);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let check = |name: &str, expected: &str| {
+        let found = Source::read(name).unwrap_err().to_string();
+        assert!(found.starts_with(&format!("{name}: error: {expected}")), "{found}");
+    };
+    check("/no/such/file.yaml", "cannot be read: ");
+    check(directory.path().to_str().unwrap(), "cannot be read: ");
+    check(&file("latin1.yaml", b"a: \xe4"), "is not UTF-8");
+    let large = Source::read(&file("large.yaml", &vec![b' '; (4 << 20) + 1])).unwrap();
+    let found = load(&[large], &[], &no_env).unwrap_err();
+    assert!(found[0].to_string().ends_with("large.yaml: error: the file is larger than 4 MiB"), "{}", found[0]);
+    let good = Source::read(&format!("file:{}", file("good.yaml", format!("\u{feff}{BASE}").as_bytes()))).unwrap();
+    assert!(load(&[good], &[], &no_env).is_ok());
+}
+
+#[test]
+fn keyword_files() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("words"), "\u{feff}canary-one\r\n\n  \ncanary two \n").unwrap();
+    std::fs::write(directory.path().join("empty"), "\n\n").unwrap();
+    std::fs::write(directory.path().join("latin1"), b"\xe4").unwrap();
+    std::fs::write(directory.path().join("large"), vec![b'x'; (16 << 20) + 1]).unwrap();
+    let load_with = |file: &str| {
+        let policy = format!("{{name: w, type: prompt_keyword, prompt_keyword: {{files: ['{file}']}}}}");
+        let text = BASE.replace("{name: all, type: always_sample}", &policy);
+        let source = Source { name: "c.yaml".into(), directory: directory.path().to_owned(), text };
+        load(&[source], &[], &no_env)
+    };
+    let config = load_with("words").unwrap().config;
+    let PolicyKind::PromptKeyword { keywords } = &config.instances[0].sampler.policies[0].kind else { panic!() };
+    assert_eq!(keywords, &["canary two ", "canary-one"]);
+    let check = |file: &str, expected: &str| {
+        let found = load_with(file).unwrap_err()[0].to_string();
+        assert!(found.contains(expected) && !found.contains("canary"), "{file}: {found}");
+    };
+    check("missing", "the keyword file cannot be opened: entity not found");
+    check(".", "the keyword file is not a regular file");
+    check("/dev/zero", "the keyword file is not a regular file");
+    check("empty", "the keyword file has no keyword");
+    check("latin1", "the keyword file cannot be read: invalid data");
+    check("large", "the keyword file is larger than 16 MiB");
+}
+
+#[test]
+fn deep_and_wide_texts_are_refused_in_time() {
+    for piece in ["[", "{a: ", "- ", "? ", "a:\n ", "&a [*a, ", "!x ", "| ", "'", "${A:-"] {
+        let text = piece.repeat(20_000);
+        assert!(load(&sources(&[&text]), &[], &no_env).is_err(), "{piece}");
+    }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use tailwater::config::json_schema;
 
-use super::answers::files;
+use super::answers::{directory, files};
 
 #[test]
 fn takes_good_files_and_refuses_unknown_keys() {
@@ -15,7 +15,8 @@ fn takes_good_files_and_refuses_unknown_keys() {
         let text = fs::read_to_string(path).unwrap();
         serde_saphyr::from_str::<serde_json::Value>(&text)
     };
-    for path in files("good") {
+    let samples = [directory("../..").join("config.yaml")];
+    for path in files("good").into_iter().chain(files("../../pipelines")).chain(samples) {
         // JSON has no infinity.
         let Ok(config) = read(&path) else { continue };
         let errors: Vec<String> =

@@ -1,11 +1,12 @@
 //! Keys that several components have: `tls`, `retry_on_failure`, `sending_queue`.
 
 use super::Key;
-use super::Shape::{Block, Duration, Flag, Number, Text, Whole, Words};
+use super::Shape::{self, Block, Duration, Flag, Number, Text, Whole, Words};
 
 const VERSIONS: &[&str] = &["", "1.2", "1.3"];
 
-pub(crate) const TLS_SERVER: super::Shape = Block(&[
+pub(crate) const TLS_SERVER: Shape = Shape::Shared("tls_server", &TLS_SERVER_KEYS);
+const TLS_SERVER_KEYS: Shape = Block(&[
     Key::new("cert_file", Text, "PEM file with the certificate chain."),
     Key::new("key_file", Text, "PEM file with the private key."),
     Key::new(
@@ -21,7 +22,8 @@ pub(crate) const TLS_SERVER: super::Shape = Block(&[
     Key::ignored("include_system_ca_certs_pool"),
 ]);
 
-pub(crate) const TLS_CLIENT: super::Shape = Block(&[
+pub(crate) const TLS_CLIENT: Shape = Shape::Shared("tls_client", &TLS_CLIENT_KEYS);
+const TLS_CLIENT_KEYS: Shape = Block(&[
     Key::new("insecure", Flag, "No TLS (gRPC)."),
     Key::new("insecure_skip_verify", Flag, "TLS without checking who the server is."),
     Key::new("ca_file", Text, "PEM file with the authorities of the server."),
@@ -37,7 +39,8 @@ pub(crate) const TLS_CLIENT: super::Shape = Block(&[
     Key::ignored("reload_interval"),
 ]);
 
-pub(crate) const RETRY: super::Shape = Block(&[
+pub(crate) const RETRY: Shape = Shape::Shared("retry", &RETRY_KEYS);
+const RETRY_KEYS: Shape = Block(&[
     Key::new("enabled", Flag, "Whether a batch is tried again; true."),
     Key::new("initial_interval", Duration, "First delay; 5s."),
     Key::new("randomization_factor", Number, "Jitter, 0 to 1; 0.5."),
@@ -46,14 +49,15 @@ pub(crate) const RETRY: super::Shape = Block(&[
     Key::new("max_elapsed_time", Duration, "A batch is given up after this time; 0, the default, is never."),
 ]);
 
-const BATCH: super::Shape = Block(&[
+const BATCH: Shape = Block(&[
     Key::new("flush_timeout", Duration, "A batch leaves at the latest after this time; 200ms."),
     Key::new("min_size", Whole, "A batch leaves when it has this size (with `sizer: bytes`)."),
     Key::new("max_size", Whole, "No batch is larger (with `sizer: bytes`)."),
     Key::new("sizer", Words(&["bytes", "items", "requests"]), "What sizes count; only bytes has an effect."),
 ]);
 
-pub(crate) const QUEUE: super::Shape = Block(&[
+pub(crate) const QUEUE: Shape = Shape::Shared("queue", &QUEUE_KEYS);
+const QUEUE_KEYS: Shape = Block(&[
     Key::new("num_consumers", Whole, "Batches on their way at once; 10."),
     Key::new("batch", BATCH, "How large batches are."),
     Key::ignored("enabled"),

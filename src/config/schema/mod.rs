@@ -19,6 +19,9 @@ pub(crate) use shape::{Key, Shape};
 pub fn json_schema() -> String {
     let mut schema = service::ROOT.json();
     if let Some(object) = schema.as_object_mut() {
+        let mut definitions = serde_json::Map::new();
+        service::ROOT.definitions(&mut definitions);
+        object.insert("$defs".to_owned(), definitions.into());
         let draft = "https://json-schema.org/draft/2020-12/schema";
         object.insert("$schema".to_owned(), draft.into());
         object.insert("title".to_owned(), "Tailwater config".into());

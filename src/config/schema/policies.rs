@@ -7,33 +7,33 @@ const INVERT: Key = Key::new("invert_match", Flag, "A trace without a match matc
 const ATTRIBUTE: Key = Key::new("key", Text, "Key of a resource or span attribute.");
 
 const NONE: Shape = Block(&[]);
-const LATENCY: Shape = Block(&[
+const LATENCY_KEYS: Shape = Block(&[
     Key::new("threshold_ms", Whole, "Longer than this matches."),
     Key::new("upper_threshold_ms", Whole, "Longer than this does not; 0 is no bound."),
 ]);
-const STATUS: Shape =
+const STATUS_KEYS: Shape =
     Block(&[Key::new("status_codes", Many(&Words(&["OK", "ERROR", "UNSET"])), "Any span with one of these matches.")]);
-const STRING: Shape = Block(&[
+const STRING_KEYS: Shape = Block(&[
     ATTRIBUTE,
     Key::new("values", Many(&Text), "Values or regular expressions."),
     Key::new("enabled_regex_matching", Flag, "The values are unanchored regular expressions."),
     Key::new("cache_max_size", Whole, "Taken; no effect on results."),
     INVERT,
 ]);
-const NUMERIC: Shape = Block(&[
+const NUMERIC_KEYS: Shape = Block(&[
     ATTRIBUTE,
     Key::new("min_value", Whole, "At least; 0 is not set."),
     Key::new("max_value", Whole, "At most; 0 is not set."),
     INVERT,
 ]);
-const BOOLEAN: Shape = Block(&[ATTRIBUTE, Key::new("value", Flag, "Value looked for; false."), INVERT]);
-const COIN: Shape = Block(&[
+const BOOLEAN_KEYS: Shape = Block(&[ATTRIBUTE, Key::new("value", Flag, "Value looked for; false."), INVERT]);
+const COIN_KEYS: Shape = Block(&[
     Key::new("sampling_percentage", Number, "Share of traces that match."),
     Key::new("hash_salt", Text, "Mixed into the hash of the trace id."),
 ]);
-const SPANS: Shape =
+const SPANS_KEYS: Shape =
     Block(&[Key::new("min_spans", Whole, "At least."), Key::new("max_spans", Whole, "At most; 0 is no bound.")]);
-const PERCENTILE: Shape = Block(&[
+const PERCENTILE_KEYS: Shape = Block(&[
     Key::new("percentile", Number, "Above 0 and below 100."),
     Key::new("by", Many(&Text), "Attribute keys whose values are told apart."),
     Key::new("floor_ms", Whole, "Never keeps a trace that is not longer; 0."),
@@ -41,7 +41,7 @@ const PERCENTILE: Shape = Block(&[
     Key::new("min_count", Whole, "Observations before the percentile counts; 100."),
     Key::new("of", Words(&["trace", "span"]), "What is observed; trace."),
 ]);
-const KEYWORDS: Shape = Block(&[
+const KEYWORDS_KEYS: Shape = Block(&[
     Key::new("keywords", Many(&Text), "Words to look for in prompts and answers."),
     Key::new("files", Many(&Text), "Files with a keyword a line, beside this file."),
 ]);
@@ -94,15 +94,27 @@ macro_rules! policy {
             Key::new("name", Text, "Unique at the top level."),
             Key::new("type", Words($types), "Which of the blocks counts."),
             Key::new("always_sample", NONE, "Every trace matches."),
-            Key::new("latency", LATENCY, "From first start to last end, in whole milliseconds."),
-            Key::new("status_code", STATUS, "Status of any span."),
-            Key::new("string_attribute", STRING, "A string attribute."),
-            Key::new("numeric_attribute", NUMERIC, "An integer attribute within a range."),
-            Key::new("boolean_attribute", BOOLEAN, "A boolean attribute."),
-            Key::new("probabilistic", COIN, "A share of all traces, by trace id."),
-            Key::new("span_count", SPANS, "Number of spans."),
-            Key::new("latency_percentile", PERCENTILE, "Slower than a percentile of the past."),
-            Key::new("prompt_keyword", KEYWORDS, "A word in a prompt or an answer."),
+            Key::new(
+                "latency",
+                Shape::Shared("latency", &LATENCY_KEYS),
+                "From first start to last end, in whole milliseconds.",
+            ),
+            Key::new("status_code", Shape::Shared("status", &STATUS_KEYS), "Status of any span."),
+            Key::new("string_attribute", Shape::Shared("string", &STRING_KEYS), "A string attribute."),
+            Key::new(
+                "numeric_attribute",
+                Shape::Shared("numeric", &NUMERIC_KEYS),
+                "An integer attribute within a range.",
+            ),
+            Key::new("boolean_attribute", Shape::Shared("boolean", &BOOLEAN_KEYS), "A boolean attribute."),
+            Key::new("probabilistic", Shape::Shared("coin", &COIN_KEYS), "A share of all traces, by trace id."),
+            Key::new("span_count", Shape::Shared("spans", &SPANS_KEYS), "Number of spans."),
+            Key::new(
+                "latency_percentile",
+                Shape::Shared("percentile", &PERCENTILE_KEYS),
+                "Slower than a percentile of the past.",
+            ),
+            Key::new("prompt_keyword", Shape::Shared("keywords", &KEYWORDS_KEYS), "A word in a prompt or an answer."),
             Key::new("not", $not, "The sub-policy does not match."),
             Key::new("and", $and, "All sub-policies match."),
             Key::new("drop", $drop, "All sub-policies match: the trace is dropped, whatever others say."),
@@ -117,9 +129,11 @@ macro_rules! policy {
     };
 }
 
-const LEAF: Shape = policy!(LEAF_TYPES, Shape::Ignored, Shape::Ignored, Shape::Ignored);
+const LEAF_KEYS: Shape = policy!(LEAF_TYPES, Shape::Ignored, Shape::Ignored, Shape::Ignored);
+const LEAF: Shape = Shape::Shared("policy_below_not", &LEAF_KEYS);
 const NOT: Shape = Block(&[Key::new("not_sub_policy", LEAF, "One policy.")]);
-const CHILD: Shape = policy!(CHILD_TYPES, NOT, Shape::Ignored, Shape::Ignored);
+const CHILD_KEYS: Shape = policy!(CHILD_TYPES, NOT, Shape::Ignored, Shape::Ignored);
+const CHILD: Shape = Shape::Shared("policy_below_and", &CHILD_KEYS);
 const AND: Shape = Block(&[Key::new("and_sub_policy", Many(&CHILD), "A list of policies.")]);
 const DROP: Shape = Block(&[Key::new("drop_sub_policy", Many(&CHILD), "A list of policies.")]);
 

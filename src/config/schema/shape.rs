@@ -22,12 +22,14 @@ pub(crate) enum Shape {
     Share,
     /// One of some words.
     Words(&'static [&'static str]),
-    /// A list; a single value is a list of one.
+    /// A list; a single value (no mapping) is a list of one.
     Many(&'static Shape),
     /// Free names.
     Named(&'static Shape),
     /// Known keys.
     Block(&'static [Key]),
+    /// Stands once, under `$defs`.
+    Shared(&'static str, &'static Shape),
     /// Components: ids `type` or `type/name` of these types.
     Components(&'static [Key]),
     /// Header names with values, or a list of names and values.
@@ -77,6 +79,10 @@ impl Shape {
                 {"enum": words},
                 {"type": ["string", "null"], "pattern": REFERENCE},
             ]}),
+            Self::Shared(name, _) => json!({"$ref": format!("#/$defs/{name}")}),
+            Self::Many(block @ (Self::Block(_) | Self::Shared(..))) => {
+                json!({"type": ["array", "null", "string"], "items": block.json(), "pattern": REFERENCE})
+            }
             Self::Many(item) => json!({"anyOf": [{"type": ["array", "null"], "items": item.json()}, item.json()]}),
             Self::Named(value) => json!({"type": ["object", "null"], "additionalProperties": value.json()}),
             Self::Headers => json!({"anyOf": [
@@ -86,6 +92,21 @@ impl Shape {
             Self::Block(keys) => object("properties", keys, ToOwned::to_owned),
             Self::Components(keys) => object("patternProperties", keys, |name| format!("^{name}(/.+)?$")),
             Self::Ignored => json!({}),
+        }
+    }
+}
+
+impl Shape {
+    /// What stands under `$defs`, by name.
+    pub(crate) fn definitions(&self, out: &mut Map<String, Value>) {
+        match self {
+            Self::Shared(name, shape) if !out.contains_key(*name) => {
+                out.insert((*name).to_owned(), shape.json());
+                shape.definitions(out);
+            }
+            Self::Many(item) | Self::Named(item) => item.definitions(out),
+            Self::Block(keys) | Self::Components(keys) => keys.iter().for_each(|key| key.shape.definitions(out)),
+            _ => {}
         }
     }
 }
@@ -120,6 +141,7 @@ impl Shape {
         let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         match self {
             Self::Many(item) => item.keys(&format!("{path}[]"), out),
+            Self::Shared(_, shape) => shape.keys(path, out),
             Self::Headers => HEADER.keys(&format!("{path}[]"), out),
             // The one mapping of blocks with free names: pipelines.
             Self::Named(value) => value.keys(&below("traces"), out),

@@ -31,7 +31,7 @@ pub struct InstanceSettings {
     pub sampled_cache_size: u64,
     /// `decision_cache.non_sampled_cache_size`.
     pub non_sampled_cache_size: u64,
-    /// Whether the file has `decision_wait_after_root_received` and friends is of no matter; this is `block_on_overflow`.
+    /// At `num_traces`, intake waits where the oldest trace would be evicted.
     pub block_on_overflow: bool,
     /// The first policy that samples ends the evaluation.
     pub sample_on_first_match: bool,
