@@ -1,0 +1,7 @@
+//! The metrics page of a running pipeline: every metric of the table and nothing else, and a ledger that adds up.
+
+mod harness;
+mod inventory;
+mod ledger;
+mod pages;
+mod scrape;
