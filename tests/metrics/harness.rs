@@ -7,6 +7,7 @@ use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Valu
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use prost::Message;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +57,19 @@ pub(crate) struct Running {
 impl Running {
     /// Starts below `directory`, `hour` hours after all tests' zero.
     pub(crate) async fn start(directory: &Path, hour: u64) -> Self {
-        let text = CONFIG.replace("DIR", directory.to_str().unwrap());
+        Self::start_from(CONFIG, directory, hour).await
+    }
+
+    /// The same with kept traces sent to `address` by HTTP, again after half a second at most.
+    pub(crate) async fn start_to(address: SocketAddr, directory: &Path) -> Self {
+        let retry = "retry_on_failure: {initial_interval: 100ms, max_interval: 500ms}";
+        let http = format!("  otlphttp: {{endpoint: 'http://{address}', compression: none, {retry}}}\n  file/edge:");
+        let text = CONFIG.replace("  file/edge:", &http).replace("exporters: [file]", "exporters: [file, otlphttp]");
+        Self::start_from(&text, directory, 0).await
+    }
+
+    async fn start_from(config: &str, directory: &Path, hour: u64) -> Self {
+        let text = config.replace("DIR", directory.to_str().unwrap());
         let loaded = load(&[Source::text("test.yaml", text)], &[], &|_| None);
         let config = loaded.unwrap_or_else(|wrong| panic!("{wrong:?}")).config;
         let clock = Arc::new(ManualClock::at((1_700_000_000 + hour * 3600) * SECOND));

@@ -58,6 +58,10 @@ fn figures(scrape: &Scrape) {
     check("tailwater_late_spans_total", "outcome=keep,pipeline=traces", 1.0);
     check("tailwater_late_spans_total", "outcome=drop,pipeline=traces", 1.0);
     check("tailwater_buffer_cap_bytes", "service=gate\"way\\", f64::from(64 << 20));
+    check("tailwater_buffer_bytes", "kind=decisions,service=gate\"way\\", 240.0);
+    check("tailwater_memory_bytes", "part=decisions", 240.0);
+    check("tailwater_worker_unread_bytes", "pipeline=traces", 0.0);
+    check("tailwater_decide_lag_bytes", "pipeline=traces", 0.0);
     check("tailwater_exporter_last_error", "exporter=file,kind=none", 1.0);
     check("tailwater_traces_total", "pipeline=traces", 3.0);
     check(&sampling("new_trace_id_received"), "", 3.0);

@@ -2,6 +2,7 @@
 
 mod harness;
 mod inventory;
+mod lag;
 mod ledger;
 mod pages;
 mod scrape;
