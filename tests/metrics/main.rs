@@ -1,5 +1,7 @@
 //! The metrics page of a running pipeline: every metric of the table and nothing else, and a ledger that adds up.
 
+#![allow(clippy::unwrap_used, reason = "all of it is a test")]
+
 mod harness;
 mod inventory;
 mod lag;
