@@ -61,11 +61,11 @@ impl Running {
     }
 
     /// The same with kept traces sent to `address` by HTTP, again after half a second at most.
-    pub(crate) async fn start_to(address: SocketAddr, directory: &Path) -> Self {
+    pub(crate) async fn start_to(address: SocketAddr, directory: &Path, hour: u64) -> Self {
         let retry = "retry_on_failure: {initial_interval: 100ms, max_interval: 500ms}";
         let http = format!("  otlphttp: {{endpoint: 'http://{address}', compression: none, {retry}}}\n  file/edge:");
         let text = CONFIG.replace("  file/edge:", &http).replace("exporters: [file]", "exporters: [file, otlphttp]");
-        Self::start_from(&text, directory, 0).await
+        Self::start_from(&text, directory, hour).await
     }
 
     async fn start_from(config: &str, directory: &Path, hour: u64) -> Self {
