@@ -90,7 +90,7 @@ impl ExporterStats {
                         LastError::Permanent
                     }
                     SendError::Retry { after: Some(_), .. } => LastError::Throttled,
-                    SendError::Retry { after: None, .. } => LastError::Retryable,
+                    SendError::Retry { after: None, .. } | SendError::Unusable { .. } => LastError::Retryable,
                 }
             }
         };
