@@ -102,7 +102,7 @@ inventory! {
     MEMORY_CAP: Gauge "tailwater_memory_cap_bytes" in "By" by ["part"] Always,
         "Most bytes of each part; total is memory.total.";
     BUFFER_BYTES: Gauge "tailwater_buffer_bytes" in "By" by ["service", "kind"] Always,
-        "Memory that a service holds: requests on their way, cached payload, skeletons.";
+        "Memory that a service holds: requests on their way, cached payload, skeletons, decided traces (after a restart those from before are with other).";
     BUFFER_UNDECIDED: Gauge "tailwater_buffer_undecided_bytes" in "By" by ["service"] Always,
         "Cached payload of undecided traces: the part of the cache that counts against the service's cap.";
     BUFFER_HELD: Gauge "tailwater_buffer_held_bytes" in "By" by ["service"] Always,
@@ -141,6 +141,10 @@ inventory! {
         "What the files of the decision log may take.";
     WORKER_LAG: Gauge "tailwater_worker_lag_seconds" in "s" by ["pipeline"] Always,
         "How far the worker's log time is behind that of the log.";
+    WORKER_UNREAD: Gauge "tailwater_worker_unread_bytes" in "By" by ["pipeline"] Always,
+        "Log that the worker has not read: acknowledged, and not in the ledger yet.";
+    DECIDE_LAG: Gauge "tailwater_decide_lag_bytes" in "By" by ["pipeline"] Always,
+        "Log from the oldest undecided piece on: what a restart reads again.";
 
     // Exporters.
     SENT_SPANS: Counter "otelcol_exporter_sent_spans" in "{spans}" by ["exporter"] Always,

@@ -28,7 +28,8 @@ pub struct Account {
     pub undecided: AtomicU64,
     /// Skeletons of its traces (kept by the sampler).
     pub skeletons: AtomicU64,
-    /// Decision memory of its traces (kept by the sampler).
+    /// Decision memory of its traces (kept by the sampler). Not part of what counts against the cap: it has a cap and a
+    /// window of its own, and neither an early decision nor a refusal would free any of it.
     pub decisions: AtomicU64,
     /// Counter: bytes of undecided payload that left the cache.
     pub spilled: AtomicU64,
@@ -62,7 +63,7 @@ impl Account {
     /// Bytes that count against the cap.
     #[must_use]
     pub fn held(&self) -> u64 {
-        let parts = [&self.intake, &self.undecided, &self.skeletons, &self.decisions];
+        let parts = [&self.intake, &self.undecided, &self.skeletons];
         parts.iter().map(|part| part.load(Ordering::Relaxed)).fold(0, u64::saturating_add)
     }
 

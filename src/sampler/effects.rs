@@ -7,6 +7,7 @@ use super::stats::{add, get, set};
 use super::worker::Worker;
 use crate::log::{OnFull, OutFrame, ServiceId};
 use prost::Message;
+use std::sync::atomic::Ordering;
 
 /// Ticks between two snapshots: what a restart reads of the decision log beyond them, and what percentiles it forgets.
 const SNAPSHOT_TICKS: u64 = 10;
@@ -50,9 +51,22 @@ impl Worker {
         }
     }
 
+    /// Tells the services' accounts what decision memory holds for them.
+    fn charge_memory(&mut self) {
+        let charges: Vec<_> =
+            self.partitions.iter_mut().flat_map(|partition| partition.memory.take_charges()).collect();
+        for (service, bytes) in charges {
+            if let Some(account) = self.account(service) {
+                // Two's complement: adding a negative number wraps to less.
+                account.decisions.fetch_add(bytes.cast_unsigned(), Ordering::Relaxed);
+            }
+        }
+    }
+
     /// After all traces of a tick are decided.
     pub(super) fn after_tick(&mut self, tick: u64) {
         self.flush();
+        self.charge_memory();
         let stats = &self.parts.stats;
         set(&stats.skeleton_bytes, self.skeleton_bytes);
         let memories = || self.partitions.iter().map(|partition| &partition.memory);

@@ -4,6 +4,7 @@
 //! oldest entries are forgotten early and counted: their ids would be new again.
 
 use super::entry::Decision;
+use crate::log::ServiceId;
 use crate::otlp::TraceId;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
@@ -15,6 +16,8 @@ pub(crate) struct Remembered {
     pub(crate) last_second: u32,
     pub(crate) policy: Option<u16>,
     pub(crate) keep: bool,
+    /// Who is charged.
+    pub(crate) service: ServiceId,
 }
 
 /// Map entry, control byte and load factor of `hashbrown`, and the queue's entry.
@@ -27,6 +30,8 @@ pub(crate) struct DecisionMemory {
     queue: VecDeque<([u64; 2], u32)>,
     window: u32,
     limit: usize,
+    /// Entries by service, more or fewer since the last [`Self::take_charges`].
+    charges: HashMap<ServiceId, i64, foldhash::fast::RandomState>,
     /// Forgotten before their window was over.
     pub(crate) forgotten: u64,
 }
@@ -35,12 +40,23 @@ impl DecisionMemory {
     /// `window` in seconds, `limit` in bytes.
     pub(crate) fn new(window: u32, limit: u64) -> Self {
         let limit = usize::try_from(limit / ENTRY_BYTES).unwrap_or(usize::MAX).max(1);
-        Self { decided: HashMap::default(), queue: VecDeque::new(), window, limit, forgotten: 0 }
+        Self {
+            decided: HashMap::default(),
+            queue: VecDeque::new(),
+            window,
+            limit,
+            charges: HashMap::default(),
+            forgotten: 0,
+        }
     }
 
-    pub(crate) fn insert(&mut self, decision: &Decision, keep: bool, last_second: u32) {
+    pub(crate) fn insert(&mut self, decision: &Decision, keep: bool, last_second: u32, service: ServiceId) {
         let id = decision.trace.0;
-        self.decided.insert(id, Remembered { last_second, policy: decision.policy, keep });
+        let remembered = Remembered { last_second, policy: decision.policy, keep, service };
+        if let Some(old) = self.decided.insert(id, remembered) {
+            self.charge(old.service, -1);
+        }
+        self.charge(service, 1);
         #[allow(clippy::cast_possible_truncation, reason = "the two halves")]
         self.queue.push_back(([id as u64, (id >> 64) as u64], last_second));
         while self.decided.len() > self.limit {
@@ -50,8 +66,25 @@ impl DecisionMemory {
 
     fn forget_oldest(&mut self) {
         if let Some((id, _)) = self.queue.pop_front() {
-            self.forgotten += u64::from(self.decided.remove(&whole(id)).is_some());
+            self.forgotten += u64::from(self.remove(whole(id)));
         }
+    }
+
+    fn remove(&mut self, id: u128) -> bool {
+        let removed = self.decided.remove(&id);
+        if let Some(remembered) = removed {
+            self.charge(remembered.service, -1);
+        }
+        removed.is_some()
+    }
+
+    fn charge(&mut self, service: ServiceId, entries: i64) {
+        *self.charges.entry(service).or_default() += entries;
+    }
+
+    /// Bytes by service, more or fewer since the last call.
+    pub(crate) fn take_charges(&mut self) -> impl Iterator<Item = (ServiceId, i64)> {
+        self.charges.drain().map(|(service, entries)| (service, entries * ENTRY_BYTES.cast_signed()))
     }
 
     /// The decision of a trace that a piece at `second` belongs to; the piece prolongs the window.
@@ -76,7 +109,7 @@ impl DecisionMemory {
                 continue;
             };
             if last.saturating_add(self.window) < second {
-                self.decided.remove(&id);
+                self.remove(id);
             } else if last > queued {
                 #[allow(clippy::cast_possible_truncation, reason = "the two halves")]
                 self.queue.push_back(([id as u64, (id >> 64) as u64], last));
@@ -115,8 +148,8 @@ mod tests {
     #[test]
     fn remembers_for_the_window_after_the_last_piece() {
         let mut memory = DecisionMemory::new(10, 1 << 20);
-        memory.insert(&decision(1), true, 100);
-        memory.insert(&decision(2), false, 100);
+        memory.insert(&decision(1), true, 100, ServiceId(0));
+        memory.insert(&decision(2), false, 100, ServiceId(0));
         assert!(memory.late(TraceId(1), 110).is_some_and(|remembered| remembered.keep));
         memory.expire(115);
         assert_eq!(memory.len(), 1, "2 is over, 1 was prolonged");
@@ -129,8 +162,32 @@ mod tests {
     #[test]
     fn is_bounded_in_bytes() {
         let mut memory = DecisionMemory::new(10, 10 * ENTRY_BYTES);
-        (1..=25).for_each(|id| memory.insert(&decision(id), true, 0));
+        (1..=25).for_each(|id| memory.insert(&decision(id), true, 0, ServiceId(0)));
         assert_eq!((memory.len(), memory.forgotten), (10, 15));
         assert!(memory.late(TraceId(25), 1).is_some());
+    }
+
+    #[test]
+    fn charges_add_up_to_what_is_held() {
+        let mut memory = DecisionMemory::new(10, 3 * ENTRY_BYTES);
+        let mut held = std::collections::BTreeMap::<u32, i64>::new();
+        let mut check = |memory: &mut DecisionMemory, expected: &[(u32, i64)]| {
+            memory.take_charges().for_each(|(service, bytes)| *held.entry(service.0).or_default() += bytes);
+            let found: Vec<_> = held.iter().map(|(service, bytes)| (*service, *bytes)).collect();
+            let expected: Vec<_> =
+                expected.iter().map(|(service, ids)| (*service, ids * ENTRY_BYTES.cast_signed())).collect();
+            assert_eq!(found, expected);
+        };
+        memory.insert(&decision(1), true, 0, ServiceId(1));
+        memory.insert(&decision(2), true, 0, ServiceId(2));
+        check(&mut memory, &[(1, 1), (2, 1)]);
+        memory.insert(&decision(1), true, 5, ServiceId(2));
+        check(&mut memory, &[(1, 0), (2, 2)]);
+        memory.insert(&decision(3), true, 6, ServiceId(3));
+        memory.insert(&decision(4), true, 20, ServiceId(3));
+        check(&mut memory, &[(1, 0), (2, 1), (3, 2)]);
+        memory.expire(100);
+        check(&mut memory, &[(1, 0), (2, 0), (3, 0)]);
+        assert_eq!(memory.len(), 0);
     }
 }

@@ -46,6 +46,8 @@ pub struct SamplerStats {
     pub log_time: AtomicU64,
     /// The oldest position that is not decided.
     pub decide: AtomicU64,
+    /// Everything in the span log below this is folded.
+    pub read: AtomicU64,
     decisions: Vec<AtomicU64>,
     votes: Vec<AtomicU64>,
     policies: Vec<String>,

@@ -136,10 +136,13 @@ impl Worker {
         add(&stats.dropped_pressure, snapshot.dropped_pressure);
         add(&stats.not_routed, snapshot.not_routed);
         add(&stats.damaged, recovered.damaged);
+        set(&stats.decide, recovered.decide);
+        set(&stats.read, worker.read);
         for recalled in &recovered.recalled {
             let owner = crate::otlp::partition_of(recalled.decision.trace, worker.parts.partitions);
             if let Some(partition) = worker.partitions.get_mut(usize::from(owner)) {
-                partition.memory.insert(&recalled.decision, recalled.keep, recalled.second);
+                // Entries do not tell the service.
+                partition.memory.insert(&recalled.decision, recalled.keep, recalled.second, ServiceId(0));
             }
         }
         worker
@@ -157,6 +160,7 @@ impl Worker {
                 break;
             }
             self.read = feed.position();
+            set(&self.parts.stats.read, self.read);
             frames += 1;
             if idle || frames >= FRAMES_PER_FLUSH {
                 frames = 0;
@@ -355,7 +359,7 @@ impl Worker {
             first_second: skeleton.first_second,
             thresholds: self.thresholds.clone(),
         };
-        partition.memory.insert(&decision, verdict.keep, skeleton.last_second);
+        partition.memory.insert(&decision, verdict.keep, skeleton.last_second, skeleton.service);
         let freed = partition.skeletons.close(slot);
         let left = stats.undecided_traces.load(Ordering::Relaxed);
         set(&stats.undecided_traces, left.saturating_sub(1));
@@ -380,7 +384,7 @@ impl Worker {
         self.batch.settled.extend_from_slice(places);
     }
 
-    fn account(&mut self, service: ServiceId) -> Option<&Account> {
+    pub(super) fn account(&mut self, service: ServiceId) -> Option<&Account> {
         if self.accounts.len() <= service.0 as usize {
             self.accounts = self.parts.services.all();
         }

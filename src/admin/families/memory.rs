@@ -36,7 +36,12 @@ fn parts(page: &Page, sources: &Sources, log: &LogStats) {
 
 fn service(page: &Page, account: &Account) {
     let name = &*account.name;
-    let kinds = [("intake", &account.intake), ("cache", &account.cache), ("skeletons", &account.skeletons)];
+    let kinds = [
+        ("intake", &account.intake),
+        ("cache", &account.cache),
+        ("skeletons", &account.skeletons),
+        ("decisions", &account.decisions),
+    ];
     for (kind, bytes) in kinds {
         page.amount(&BUFFER_BYTES, &[name, kind], get(bytes));
     }

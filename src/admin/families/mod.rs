@@ -18,7 +18,7 @@ pub(super) fn fill(page: &Page, sources: &Sources) {
     receivers::fill(page, sources);
     log::fill(page, &log);
     memory::fill(page, sources, &log);
-    samplers::fill(page, &sources.samplers, log.now);
+    samplers::fill(page, &sources.samplers, &log);
     exporters::fill(page, sources, log.now);
     ledger::fill(page, &sources.samplers);
     collector::fill(page, &sources.samplers);

@@ -2,14 +2,15 @@
 
 use super::seconds_between;
 use crate::admin::inventory::{
-    DAMAGED, DECISION_BYTES, DECISION_IDS, DECISION_LOG_BYTES, DECISION_LOG_MAX, DECISIONS, ENTRY_ERRORS, FORGOTTEN,
-    LATE_SPANS, SKELETON_BYTES, TRACES, UNDECIDED_SPANS, UNDECIDED_TRACES, WORKER_LAG,
+    DAMAGED, DECIDE_LAG, DECISION_BYTES, DECISION_IDS, DECISION_LOG_BYTES, DECISION_LOG_MAX, DECISIONS, ENTRY_ERRORS,
+    FORGOTTEN, LATE_SPANS, SKELETON_BYTES, TRACES, UNDECIDED_SPANS, UNDECIDED_TRACES, WORKER_LAG, WORKER_UNREAD,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::SamplerSource;
+use crate::log::LogStats;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(super) fn fill(page: &Page, samplers: &[SamplerSource], now: u64) {
+pub(super) fn fill(page: &Page, samplers: &[SamplerSource], log: &LogStats) {
     for sampler in samplers {
         let (pipeline, stats) = (sampler.pipeline.as_str(), &*sampler.stats);
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -34,7 +35,9 @@ pub(super) fn fill(page: &Page, samplers: &[SamplerSource], now: u64) {
         page.amount(&DECISION_LOG_MAX, &[pipeline], sampler.decisions.max_bytes());
         // 0: the worker has not seen its first tick, and nothing waits for it.
         let time = Some(get(&stats.log_time)).filter(|time| *time > 0);
-        page.gauge(&WORKER_LAG, &[pipeline], time.map_or(0.0, |time| seconds_between(time, now)));
+        page.gauge(&WORKER_LAG, &[pipeline], time.map_or(0.0, |time| seconds_between(time, log.now)));
+        page.amount(&WORKER_UNREAD, &[pipeline], log.end.saturating_sub(get(&stats.read)));
+        page.amount(&DECIDE_LAG, &[pipeline], log.end.saturating_sub(get(&stats.decide)));
         for (policy, keep, evidence, traces) in stats.decisions() {
             let outcome = if keep { "keep" } else { "drop" };
             page.count(&DECISIONS, &[pipeline, policy, outcome, evidence.label()], traces);
