@@ -2,6 +2,7 @@
 
 use crate::support::daemon::Place;
 use crate::support::fixtures;
+use crate::support::ledger::assert_ledger;
 use crate::support::recipe::{ALL, ERRORS, Recipe};
 use crate::support::sender::{send_grpc, send_protobuf};
 use crate::support::sink::{Manner, Sink};
@@ -11,6 +12,9 @@ use crate::support::wait::until;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use std::fs;
 use std::time::Duration;
+
+/// Spans that [`send_hundred`] sends.
+const SENT: usize = 300;
 
 /// Sends 100 traces of three spans, ten of which fail; the spans that are to be kept.
 async fn send_hundred(port: u16) -> Vec<Flat> {
@@ -31,6 +35,7 @@ async fn a_backend_that_comes_later_gets_everything() {
     tokio::time::sleep(Duration::from_secs(3)).await;
     sink.start();
     until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    assert_ledger(&daemon, &sink.exporter(0).0, SENT, expected.len()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), "a late backend");
 }
@@ -48,9 +53,13 @@ async fn a_dead_backend_does_not_touch_a_healthy_one() {
     let mut daemon = place.start().await;
     dead.start();
     until("all kept spans are at the other sink", || dead.count() >= expected.len()).await;
+    for (number, sink) in [&healthy, &dead].into_iter().enumerate() {
+        assert_ledger(&daemon, &sink.exporter(number).0, SENT, expected.len()).await;
+    }
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &dead.spans(), "the backend that was dead");
     assert_same(&expected, &healthy.spans(), "the healthy backend, at the end");
+    place.assert_log_is_sound();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,6 +74,7 @@ async fn a_backend_that_refuses_is_asked_again() {
         sink.behave(Manner::Take);
         sink.start();
         until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+        assert_ledger(&daemon, &sink.exporter(0).0, SENT, expected.len()).await;
         assert!(daemon.terminate().await.0.success());
         assert_same(&expected, &sink.spans(), "a backend that refused");
     }
@@ -78,6 +88,7 @@ async fn a_slow_backend_gets_everything_once() {
     let mut daemon = place.start().await;
     let expected = send_hundred(daemon.grpc).await;
     until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    assert_ledger(&daemon, &sink.exporter(0).0, SENT, expected.len()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), "a slow backend");
 }

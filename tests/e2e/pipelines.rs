@@ -2,11 +2,12 @@
 
 use crate::support::daemon::{Place, run_to_end};
 use crate::support::ports;
-use crate::support::sender::send_grpc;
+use crate::support::sender::{get, send_grpc};
 use crate::support::sink::Sink;
 use crate::support::spans::{assert_same, flatten};
 use crate::support::traffic::request;
 use crate::support::wait::until;
+use http::StatusCode;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,15 +33,19 @@ fn own_directory(place: &Place) -> Vec<String> {
     ]
 }
 
-fn own_health() -> String {
-    format!("extensions.health_check.endpoint=127.0.0.1:{}", ports::free())
+fn own_health(port: u16) -> String {
+    format!("extensions.health_check.endpoint=127.0.0.1:{port}")
 }
 
 /// It is valid, starts, and delivers a failed trace to the sink.
-async fn check(place: Place, sink: Sink) {
+async fn check(place: Place, sink: Sink, health: Option<u16>) {
     let (code, printed) = run_to_end(&mut place.command("validate"));
     assert_eq!(code, Some(0), "{printed}");
     let mut daemon = place.start().await;
+    if let Some(port) = health {
+        let (status, page) = get(port, "/").await.unwrap();
+        assert!(status == StatusCode::OK && page.contains("Server available"), "{status}: {page}");
+    }
     let failed = [request(10..11, 0), request(10..11, 1)];
     for request in &failed {
         send_grpc(daemon.grpc, request.clone()).await;
@@ -57,28 +62,29 @@ async fn minimal() {
         let sink = format!("exporters.otlp.endpoint=127.0.0.1:{}", sink.port());
         [own_ports(place), own_directory(place), vec![sink]].concat()
     });
-    check(place, sink).await;
+    check(place, sink, None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn llm_gateway() {
-    let sink = Sink::http();
+    let (sink, health) = (Sink::http(), ports::free());
     let place = Place::with_file(&file("pipelines/llm-gateway.yaml"), |place| {
-        [own_ports(place), own_directory(place), vec![own_health()]].concat()
+        [own_ports(place), own_directory(place), vec![own_health(health)]].concat()
     });
     let endpoint = format!("http://127.0.0.1:{}", sink.port());
-    check(place.environment("TRACES_ENDPOINT", endpoint).environment("TRACES_TOKEN", "secret"), sink).await;
+    let place = place.environment("TRACES_ENDPOINT", endpoint).environment("TRACES_TOKEN", "secret");
+    check(place, sink, Some(health)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn collector_user() {
-    let sink = Sink::grpc();
+    let (sink, health) = (Sink::grpc(), ports::free());
     let place = Place::with_file(&file("pipelines/collector-user.yaml"), |place| {
-        [own_ports(place), vec![own_health()]].concat()
+        [own_ports(place), vec![own_health(health)]].concat()
     });
     let buffer = format!("disk:{}", place.path().join("log").display());
     let place = place.environment("OTLP_BACKEND", format!("127.0.0.1:{}", sink.port()));
-    check(place.environment("TAILWATER_BUFFER", buffer), sink).await;
+    check(place.environment("TAILWATER_BUFFER", buffer), sink, Some(health)).await;
 }
 
 /// What `make run` starts prints the failed trace.

@@ -2,6 +2,7 @@
 
 use crate::support::daemon::Place;
 use crate::support::fixtures::{self, Fixture};
+use crate::support::ledger::assert_ledger;
 use crate::support::recipe::{ALL, Recipe};
 use crate::support::sender::{send_grpc, send_json, send_protobuf};
 use crate::support::sink::Sink;
@@ -17,6 +18,7 @@ async fn check(name: &str, fixtures: Vec<Fixture>, send: impl AsyncFn(u16, u16, 
         send(daemon.grpc, daemon.http, fixture).await;
     }
     until("all spans are at the sink", || sink.count() >= expected.len()).await;
+    assert_ledger(&daemon, &sink.exporter(0).0, expected.len(), sink.count()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), name);
 }

@@ -2,6 +2,7 @@
 //! attribute; and the ledger is the same at the sender, in the daemon and at the sink.
 
 use crate::support::daemon::Place;
+use crate::support::ledger::assert_ledger;
 use crate::support::python::{SentTrace, send};
 use crate::support::recipe::Recipe;
 use crate::support::sink::Sink;
@@ -32,9 +33,11 @@ async fn check(protocol: &str, compression: &str, sink: Sink) {
     let expected = of_traces(&all, &kept);
     assert_eq!(traces(&expected), kept);
     until("the kept spans are at the sink", || sink.count() >= expected.len()).await;
+    assert_ledger(&daemon, &sink.exporter(0).0, all.len(), sink.count()).await;
     let (status, _) = daemon.terminate().await;
     assert!(status.success(), "{status}");
     assert_same(&expected, &sink.spans(), protocol);
+    place.assert_log_is_sound();
 }
 
 fn is_kept(trace: &SentTrace) -> bool {

@@ -26,7 +26,7 @@ async fn a_second_daemon_on_the_directory_is_refused() {
 async fn a_taken_port_is_named() {
     let sink = Sink::grpc();
     let place = Place::new(&Recipe::new(ERRORS, &[&sink]));
-    for port in [place.grpc, place.http] {
+    for port in [place.grpc, place.http, place.metrics] {
         let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let (code, printed) = run_to_end(&mut place.command("run"));
         drop(taken);

@@ -2,6 +2,7 @@
 //! the batch in flight at a kill.
 
 use crate::support::daemon::{Daemon, Place};
+use crate::support::ledger::{assert_ledger, at_rest};
 use crate::support::recipe::{ERRORS, Recipe};
 use crate::support::sender::{grpc, send_grpc};
 use crate::support::sink::Sink;
@@ -47,8 +48,10 @@ async fn sigterm_leaves_undecided_traces_for_the_next_start() {
     send_grpc(daemon.grpc, request(0..200, PARTS)).await;
     let expected = flatten(&all_parts(0..200, PARTS + 1));
     until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    assert_ledger(&daemon, &sink.exporter(0).0, 200 * 5, expected.len()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), "after a restart");
+    place.assert_log_is_sound();
 }
 
 /// Parts 0 to `parts` of the traces that fail.
@@ -77,8 +80,10 @@ async fn sigkill_leaves_undecided_traces_for_the_next_start() {
     // What was decided and delivered is not decided or delivered again.
     let mut daemon = place.start().await;
     tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_ledger(&daemon, &sink.exporter(0).0, 200 * 4, expected.len()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), "after one more start");
+    place.assert_log_is_sound();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,6 +111,7 @@ async fn sigterm_with_a_dead_backend_ends_in_bounded_time() {
     let mut daemon = place.start().await;
     let expected = kept(0..200);
     until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    assert_ledger(&daemon, &sink.exporter(0).0, 200 * 4, expected.len()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), "after the backend came back");
 }
@@ -173,6 +179,17 @@ fn assert_kept(sent: &Acknowledged, sink: &Sink, repeats: usize) {
     assert!(all <= repeats, "{all} spans came again, {} of acknowledged traces", repeated(&acknowledged));
 }
 
+/// At rest the ledger adds up, covers every acknowledged span, and has nothing delivered that the sink does not have.
+async fn assert_ledger_covers(daemon: &Daemon, sent: &Acknowledged, sink: &Sink) {
+    let ledger = at_rest(daemon, &sink.exporter(0).0).await;
+    let (accepted, delivered) = (ledger["accepted"], ledger["delivered"]);
+    let (whole, doubtful) = (sent.whole.len() as u64 * PARTS, sent.doubtful.len() as u64 * PARTS);
+    assert!((whole..=whole + doubtful).contains(&accepted), "{ledger:?}, {whole} acknowledged, {doubtful} in doubt");
+    assert!(delivered <= sink.count() as u64, "{ledger:?}, {} at the sink", sink.count());
+    let states: Vec<&str> = ledger.keys().map(String::as_str).collect();
+    assert_eq!(states, ["accepted", "delivered", "dropped"], "{ledger:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_under_load_loses_nothing_and_repeats_nothing() {
     let sink = Sink::grpc();
@@ -186,9 +203,10 @@ async fn sigterm_under_load_loses_nothing_and_repeats_nothing() {
     let mut daemon = place.start().await;
     let expected = kept(sent.whole.iter().copied()).len();
     until("all kept spans are at the sink", || sink.count() >= expected).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_ledger_covers(&daemon, &sent, &sink).await;
     assert!(daemon.terminate().await.0.success());
     assert_kept(&sent, &sink, 0);
+    place.assert_log_is_sound();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -208,8 +226,9 @@ async fn sigkill_under_load_loses_nothing() {
     let mut daemon = place.start().await;
     let expected = kept(all.whole.iter().copied()).len();
     until("all kept spans are at the sink", || sink.count() >= expected).await;
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_ledger_covers(&daemon, &all, &sink).await;
     assert!(daemon.terminate().await.0.success());
+    place.assert_log_is_sound();
     // One batch may have been in flight at each kill.
     assert_kept(&all, &sink, 3 * 8192);
 }

@@ -2,7 +2,9 @@
 
 use super::ports;
 use super::recipe::Recipe;
-use super::wait::{PATIENCE, until};
+use super::sender::get;
+use super::wait::{PATIENCE, until, until_async};
+use http::StatusCode;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -67,9 +69,15 @@ impl Place {
         command
     }
 
+    /// The stopped daemon's log holds what it must: one decision for each trace, each of them proven.
+    pub(crate) fn assert_log_is_sound(&self) {
+        let (code, printed) = run_to_end(&mut self.command("check"));
+        assert_eq!(code, Some(0), "{printed}");
+    }
+
     /// Starts the daemon and waits until it is ready.
     pub(crate) async fn start(&self) -> Daemon {
-        let daemon = self.start_without_waiting();
+        let mut daemon = self.start_without_waiting();
         daemon.ready().await;
         daemon
     }
@@ -103,8 +111,13 @@ impl Daemon {
         String::from_utf8_lossy(log.get(from..).unwrap_or_default()).into_owned()
     }
 
-    pub(crate) async fn ready(&self) {
-        until("the daemon is ready", || self.log().contains("ready")).await;
+    async fn ready(&mut self) {
+        let port = self.metrics;
+        until_async("the daemon is ready", async || {
+            assert!(!self.has_ended(), "it has ended at start");
+            matches!(get(port, "/readyz").await, Some((StatusCode::OK, _)))
+        })
+        .await;
     }
 
     /// `kill -9`.
@@ -135,7 +148,7 @@ impl Daemon {
         status.unwrap()
     }
 
-    pub(crate) fn has_ended(&mut self) -> bool {
+    fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod daemon;
 pub(crate) mod fixtures;
+pub(crate) mod ledger;
 pub(crate) mod ports;
 pub(crate) mod python;
 pub(crate) mod recipe;
