@@ -311,3 +311,23 @@ fn a_segment_that_was_given_up_comes_back() {
         play(Durability::Fsync, seed, &steps);
     }
 }
+
+/// A frame whose sync failed, in a segment that was given up for one further on: it is not there after a crash.
+#[test]
+fn a_refused_frame_in_a_segment_that_was_given_up_stays_away() {
+    use Step::{Append, Beyond};
+    let steps = [
+        Append(vec![297]),
+        Append(vec![401]),
+        Step::Outage(Outage::Power, Some((1, Fault::Short))),
+        Append(vec![625, 417]),
+        Append(vec![65]),
+        Step::Fault(7, Fault::NoSpace),
+        Append(vec![633]),
+        Step::Fault(4, Fault::Crash),
+        Beyond(689),
+    ];
+    for seed in (0..200).chain([9_458_329_878_156_368_078]) {
+        play(Durability::Fsync, seed, &steps);
+    }
+}

@@ -122,6 +122,10 @@ fn with_end(found: &Found, next: Option<(u64, Option<SegmentHeader>)>) -> Segmen
     let segment = found.segment();
     let limit = next.map_or(u64::MAX, |(base, _)| base).min(segment.limit());
     let header = next.and_then(|(_, header)| header);
+    if header.is_some_and(|next| next.previous_end <= segment.base) {
+        // Given up before anything in it was acknowledged; what it holds is the rest of writes that were refused.
+        return segment;
+    }
     let known = header.filter(|next| (segment.first()..=limit).contains(&next.previous_end));
     let (end, stamp) = match known {
         Some(next) => (next.previous_end, next.previous_stamp),
