@@ -1,10 +1,10 @@
 //! Criterion benches of the hot path, per span: scan, facts with policies and keywords, split, fold, stitch.
 
 #[path = "../tests/support/backwards.rs"]
-#[allow(dead_code, reason = "shared with the tests")]
+#[allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared with the tests")]
 mod backwards;
 #[path = "support/spans.rs"]
-#[allow(dead_code, reason = "shared with the end-to-end benchmark")]
+#[allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared with the end-to-end benchmark")]
 mod spans;
 
 use bytes::Bytes;

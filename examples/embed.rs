@@ -2,6 +2,8 @@
 //!
 //! `cargo run --example embed -- CONFIG REQUEST.pb` submits one `ExportTraceServiceRequest` as protobuf and stops.
 
+#![allow(clippy::print_stderr, reason = "a command that tells what it did")]
+
 use std::error::Error;
 use std::time::Duration;
 use tailwater::config::{Source, load};

@@ -1,5 +1,7 @@
 //! The config as a user meets it.
 
+#![allow(clippy::unwrap_used, reason = "all of it is a test")]
+
 mod answers;
 mod canary;
 mod layers;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tailwater::config::settings::{LogFormat, LogLevel, MemoryTotal};
 use tailwater::config::{Config, Source, load};
-use tailwater::exporters::{Compression, ExporterKind, HttpTarget, TlsVersion};
+use tailwater::exporters::{Compression, ExporterKind, HttpTarget};
 use tailwater::log::{Durability, OnFull, StoreKind};
 use tailwater::rules::{PercentileOf, PolicyKind, StatusCode};
 
@@ -40,7 +40,7 @@ fn collector_user() {
     assert_eq!((otlp.retry.initial_interval, otlp.retry.max_elapsed_time), (SECOND, None));
     assert_eq!((otlp.queue.num_consumers, otlp.timeout), (4, 5 * SECOND));
     let ExporterKind::OtlpGrpc(grpc) = &otlp.kind else { panic!("{otlp:?}") };
-    assert!(grpc.tls.insecure && grpc.tls.min_version == None::<TlsVersion>);
+    assert!(grpc.tls.insecure && grpc.tls.min_version.is_none());
     assert_eq!(config.health.as_deref(), Some("0.0.0.0:13133"));
     let telemetry = &config.telemetry;
     assert_eq!((telemetry.log_level, telemetry.log_format), (LogLevel::Info, LogFormat::Json));

@@ -8,12 +8,21 @@ use crate::support::traffic::request;
 use crate::support::wait::until;
 use std::net::TcpListener;
 
+const OTHER_PORTS: [&str; 3] = [
+    "receivers.otlp.protocols.grpc.endpoint=127.0.0.1:0",
+    "receivers.otlp.protocols.http.endpoint=127.0.0.1:0",
+    "service.telemetry.metrics.address=127.0.0.1:0",
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_daemon_on_the_directory_is_refused() {
     let sink = Sink::grpc();
     let place = Place::new(&Recipe::new(ERRORS, &[&sink]));
     let mut daemon = place.start().await;
     let (code, printed) = run_to_end(&mut place.command("run"));
+    assert_eq!(code, Some(1), "{printed}");
+    // With ports of its own the directory is what is left to quarrel about.
+    let (code, printed) = run_to_end(place.command("run").args(OTHER_PORTS.iter().flat_map(|pair| ["--set", pair])));
     assert_eq!(code, Some(1), "{printed}");
     assert!(printed.contains("is in use by another process (pid"), "{printed}");
     // The first goes on as if nothing had been.
