@@ -1,0 +1,118 @@
+//! `kill -9`, again and again, under load.
+
+use crate::daemon::{Place, Setup, within};
+use crate::load::{Load, Pace, Shape, Sink, mix};
+use crate::verdict::verdict;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tailwater::clock::{Clock, SystemClock};
+use tokio::time::{Instant, sleep};
+
+const DECISION_WAIT: u64 = 6;
+/// Spans a second; what is checked is 20,000.
+const RATE: u64 = 25_000;
+const LEAST_UNDECIDED: u64 = 50_000;
+/// Kept spans that one tick brings and their batches in flight: what a kill may send again.
+const COPIES_PER_KILL: u64 = 5_000;
+
+/// Numbers from `TAILWATER_SEED`, or the clock.
+struct Draw(u64);
+
+impl Draw {
+    fn new() -> Self {
+        let given = std::env::var("TAILWATER_SEED").ok().map(|seed| seed.parse().unwrap());
+        let seed = given.unwrap_or_else(|| SystemClock::new().unix());
+        eprintln!("TAILWATER_SEED={seed}");
+        Self(seed)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = mix(self.0);
+        self.0 % limit
+    }
+}
+
+/// Spans that are undecided for sure: those acknowledged within the wait, in log time, which stands while it is down.
+struct Undecided {
+    up: Duration,
+    since: Instant,
+    seen: VecDeque<(Duration, u64)>,
+}
+
+impl Undecided {
+    fn new() -> Self {
+        Self { up: Duration::ZERO, since: Instant::now(), seen: VecDeque::from([(Duration::ZERO, 0)]) }
+    }
+
+    fn started(&mut self) {
+        self.since = Instant::now();
+    }
+
+    fn sees(&mut self, acknowledged: u64) {
+        self.seen.push_back((self.up + self.since.elapsed(), acknowledged));
+    }
+
+    /// At a kill. A trace begins a second before its last span at most: see `Shape::lag`.
+    fn at_kill(&mut self, acknowledged: u64) -> u64 {
+        self.sees(acknowledged);
+        self.up += self.since.elapsed();
+        let window = Duration::from_secs(DECISION_WAIT - 1);
+        while self.seen.get(1).is_some_and(|(at, _)| *at + window < self.up) {
+            self.seen.pop_front();
+        }
+        let first = if self.up < window { 0 } else { self.seen.get(1).map_or(acknowledged, |(_, spans)| *spans) };
+        acknowledged - first
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_acknowledged_is_lost_over_fifty_kills() {
+    let kills = std::env::var("TAILWATER_KILLS").map_or(50, |kills| kills.parse().unwrap());
+    let mut draw = Draw::new();
+    let sink = Sink::start().await;
+    let place = Place::new(&Setup { decision_wait: DECISION_WAIT, ..Setup::default() }, &[sink.address()]);
+    let shape = Shape { run: draw.below(u64::MAX), ..Shape::default() };
+    let mut undecided = Undecided::new();
+    let mut daemon = place.start().await;
+    undecided.started();
+    let begun = Instant::now();
+    let load = Load::start(place.grpc, shape, Pace { rate: RATE, ..Pace::default() });
+    let (mut least, mut early) = (u64::MAX, 0);
+    sleep(Duration::from_secs(LEAST_UNDECIDED * 3 / 2 / RATE + 1)).await;
+    for kill in 0..kills {
+        let soon = kill > 0 && draw.below(3) == 0;
+        let wait = if soon { draw.below(300) } else { 1000 + draw.below(4000) };
+        early += u64::from(soon);
+        let until = Instant::now() + Duration::from_millis(wait);
+        while Instant::now() < until {
+            undecided.sees(load.outcome.counts().acknowledged);
+            tokio::time::sleep_until(until.min(Instant::now() + Duration::from_millis(50))).await;
+        }
+        assert!(!daemon.has_ended(), "it ended by itself before kill {kill}");
+        daemon.kill();
+        let spans = undecided.at_kill(load.outcome.counts().acknowledged);
+        assert!(spans >= LEAST_UNDECIDED, "kill {kill}: {spans} undecided");
+        least = least.min(spans);
+        undecided.started();
+        daemon = place.spawn();
+    }
+    let took = begun.elapsed();
+    let counts = load.outcome.counts();
+    let rate = counts.acknowledged as f64 / took.as_secs_f64();
+    eprintln!(
+        "{kills} kills, {early} of them early, in {took:.0?}: {counts:?}, {rate:.0} spans/s, least undecided {least}"
+    );
+    assert!(rate >= 20_000.0, "{rate} spans/s");
+
+    let (shape, outcome, traces) = load.finish().await;
+    assert_eq!(outcome.counts().strange, 0);
+    within(Duration::from_secs(60), || verdict(&sink, &shape, None, traces).missing.is_empty()).await;
+    sleep(Duration::from_secs(DECISION_WAIT + 3)).await;
+    let verdict = verdict(&sink, &shape, Some(&outcome), traces);
+    let (status, _) = daemon.terminate().await;
+    assert!(status.success());
+    eprintln!("{verdict:?}");
+    verdict.assert_exact();
+    eprintln!("{}", place.check());
+    assert!(verdict.unexplained <= kills * COPIES_PER_KILL, "{} spans came twice", verdict.unexplained);
+}
