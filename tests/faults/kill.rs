@@ -12,6 +12,8 @@ const DECISION_WAIT: u64 = 6;
 /// Spans a second; what is checked is 20,000.
 const RATE: u64 = 25_000;
 const LEAST_UNDECIDED: u64 = 50_000;
+/// For all kills together.
+const PATIENCE: Duration = Duration::from_secs(1200);
 /// Kept spans that one tick brings and their batches in flight: what a kill may send again.
 const COPIES_PER_KILL: u64 = 5_000;
 
@@ -48,19 +50,19 @@ impl Undecided {
         self.since = Instant::now();
     }
 
-    fn sees(&mut self, acknowledged: u64) {
-        self.seen.push_back((self.up + self.since.elapsed(), acknowledged));
+    fn stopped(&mut self) {
+        self.up += self.since.elapsed();
     }
 
-    /// At a kill. A trace begins a second before its last span at most: see `Shape::lag`.
-    fn at_kill(&mut self, acknowledged: u64) -> u64 {
-        self.sees(acknowledged);
-        self.up += self.since.elapsed();
+    /// With what is acknowledged now. A trace begins a second before its last span at most: see `Shape::lag`.
+    fn count(&mut self, acknowledged: u64) -> u64 {
+        let up = self.up + self.since.elapsed();
+        self.seen.push_back((up, acknowledged));
         let window = Duration::from_secs(DECISION_WAIT - 1);
-        while self.seen.get(1).is_some_and(|(at, _)| *at + window < self.up) {
+        while self.seen.get(1).is_some_and(|(at, _)| *at + window < up) {
             self.seen.pop_front();
         }
-        let first = if self.up < window { 0 } else { self.seen.get(1).map_or(acknowledged, |(_, spans)| *spans) };
+        let first = if up < window { 0 } else { self.seen.get(1).map_or(acknowledged, |(_, spans)| *spans) };
         acknowledged - first
     }
 }
@@ -78,23 +80,26 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
     let begun = Instant::now();
     let load = Load::start(place.grpc, shape, Pace { rate: RATE, ..Pace::default() });
     let (mut least, mut early) = (u64::MAX, 0);
-    sleep(Duration::from_secs(LEAST_UNDECIDED * 3 / 2 / RATE + 1)).await;
     for kill in 0..kills {
-        let soon = kill > 0 && draw.below(3) == 0;
-        let wait = if soon { draw.below(300) } else { 1000 + draw.below(4000) };
+        let ample = undecided.count(load.outcome.counts().acknowledged) > LEAST_UNDECIDED * 5 / 4;
+        let soon = ample && draw.below(3) == 0;
         early += u64::from(soon);
+        let wait = if soon { draw.below(300) } else { 1000 + draw.below(3000) };
         let until = Instant::now() + Duration::from_millis(wait);
-        while Instant::now() < until {
-            undecided.sees(load.outcome.counts().acknowledged);
-            tokio::time::sleep_until(until.min(Instant::now() + Duration::from_millis(50))).await;
+        let mut spans = 0;
+        while Instant::now() < until || (!soon && spans < LEAST_UNDECIDED * 3 / 2) {
+            spans = undecided.count(load.outcome.counts().acknowledged);
+            sleep(Duration::from_millis(20)).await;
+            assert!(begun.elapsed() < PATIENCE, "kill {kill}: {spans} undecided, and no more");
         }
         assert!(!daemon.has_ended(), "it ended by itself before kill {kill}");
         daemon.kill();
-        let spans = undecided.at_kill(load.outcome.counts().acknowledged);
+        let spans = undecided.count(load.outcome.counts().acknowledged);
+        undecided.stopped();
         assert!(spans >= LEAST_UNDECIDED, "kill {kill}: {spans} undecided");
         least = least.min(spans);
-        undecided.started();
         daemon = place.spawn();
+        undecided.started();
     }
     let took = begun.elapsed();
     let counts = load.outcome.counts();

@@ -7,7 +7,13 @@
 #[path = "../support/load/mod.rs"]
 mod load;
 
+mod backend;
 mod daemon;
+mod full;
+mod hostile;
 mod kill;
 mod load_itself;
+mod neighbour;
+mod restart;
+mod tmpfs;
 mod verdict;

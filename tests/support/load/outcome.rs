@@ -1,6 +1,7 @@
 //! What became of the parts of a run, as the sender knows it.
 
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What a sender knows.
@@ -9,7 +10,11 @@ pub(crate) struct Outcome {
     traces: Mutex<Vec<Trace>>,
     counts: Mutex<Counts>,
     latencies: Mutex<Vec<(Duration, Duration)>>,
+    refusals: Mutex<BTreeMap<Refusal, u64>>,
 }
+
+/// gRPC code, message, and whether it says when to come back.
+pub(crate) type Refusal = (u32, String, bool);
 
 /// One trace: a bit for each part.
 #[derive(Debug, Default, Clone, Copy)]
@@ -53,8 +58,14 @@ impl Outcome {
         counts.maybe_twice += u64::from(spans);
     }
 
-    pub(crate) fn refused(&self) {
+    pub(crate) fn refused(&self, code: u32, message: String, retry: Option<Duration>) {
         self.counts.lock().refused += 1;
+        *self.refusals.lock().entry((code, message, retry.is_some())).or_default() += 1;
+    }
+
+    /// All kinds of refusal, and how many of each.
+    pub(crate) fn refusals(&self) -> BTreeMap<Refusal, u64> {
+        self.refusals.lock().clone()
     }
 
     pub(crate) fn strange(&self) {

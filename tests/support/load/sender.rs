@@ -12,6 +12,7 @@ use tailwater::clock::{Clock, SystemClock};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// How fast.
@@ -45,13 +46,22 @@ pub(crate) struct Load {
     pub(crate) outcome: Arc<Outcome>,
     finish: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
+    abandon: CancellationToken,
     task: JoinHandle<u64>,
     _tasks: TaskTracker,
+}
+
+impl Drop for Load {
+    /// What is not acknowledged stays so.
+    fn drop(&mut self) {
+        self.abandon.cancel();
+    }
 }
 
 impl Load {
     pub(crate) fn start(address: SocketAddr, shape: Shape, pace: Pace) -> Self {
         let (shape, tasks) = (Arc::new(shape), TaskTracker::new());
+        let abandon = CancellationToken::new();
         let (outcome, finish, sent) = (Arc::new(Outcome::default()), Arc::default(), Arc::default());
         let run = Run {
             requests: Requests::new(shape.clone()),
@@ -60,9 +70,10 @@ impl Load {
             outcome: outcome.clone(),
             finish: Arc::clone(&finish),
             sent: Arc::clone(&sent),
+            abandon: abandon.clone(),
         };
         let task = tasks.spawn(run.run());
-        Self { shape, outcome, finish, sent, task, _tasks: tasks }
+        Self { shape, outcome, finish, sent, abandon, task, _tasks: tasks }
     }
 
     /// Spans handed to connections so far, retries not counted.
@@ -71,10 +82,10 @@ impl Load {
     }
 
     /// Begins no more traces and waits until all that began are acknowledged whole; returns how many they are.
-    pub(crate) async fn finish(self) -> (Arc<Shape>, Arc<Outcome>, u64) {
+    pub(crate) async fn finish(mut self) -> (Arc<Shape>, Arc<Outcome>, u64) {
         self.finish.store(true, Ordering::Relaxed);
-        let traces = self.task.await.unwrap();
-        (self.shape, self.outcome, traces)
+        let traces = (&mut self.task).await.unwrap();
+        (self.shape.clone(), self.outcome.clone(), traces)
     }
 }
 
@@ -85,6 +96,7 @@ struct Run {
     outcome: Arc<Outcome>,
     finish: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
+    abandon: CancellationToken,
 }
 
 impl Run {
@@ -98,13 +110,21 @@ impl Run {
             }
             let Some(request) = self.requests.next(clock.unix()) else { break };
             tokio::time::sleep_until(due).await;
+            if self.abandon.is_cancelled() {
+                break;
+            }
             let permit = permits.clone().acquire_owned().await.unwrap();
             self.sent.fetch_add(u64::from(request.spans), Ordering::Relaxed);
             let (client, outcome) = (self.clients[number % self.clients.len()].clone(), self.outcome.clone());
             let (at, spans) = (due, request.spans);
+            let abandon = self.abandon.clone();
             tasks.spawn(async move {
-                deliver(&client, &request, &outcome).await;
-                outcome.acknowledged(&request.parts, request.spans, at - start, at.elapsed());
+                tokio::select! {
+                    () = deliver(&client, &request, &outcome) => {
+                        outcome.acknowledged(&request.parts, request.spans, at - start, at.elapsed());
+                    }
+                    () = abandon.cancelled() => {}
+                }
                 drop(permit);
             });
             due += Duration::from_secs_f64(f64::from(spans) / self.pace.rate as f64);
@@ -125,8 +145,8 @@ async fn deliver(client: &Client, request: &Request, outcome: &Outcome) {
                 outcome.strange();
                 return;
             }
-            Answer::Refused { retry, .. } => {
-                outcome.refused();
+            Answer::Refused { code, message, retry } => {
+                outcome.refused(code, message, retry);
                 retry.unwrap_or(RETRY)
             }
             Answer::None => {
