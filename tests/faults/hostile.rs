@@ -183,13 +183,13 @@ async fn broken_requests_are_refused_for_good() {
     assert!(message.contains(cut), "{message}");
     let mut claims = vec![0, 0xff, 0xff, 0xff, 0xff];
     claims.extend_from_slice(&sound);
-    let limit = "4294967295 bytes are over the limit of 16777216";
+    let limit = "request of 4294967295 bytes is over the limit of 16777216";
     stage.refuses("a length over the limit", RESOURCE_EXHAUSTED, limit, claims.into()).await;
     let mut span = stage.span();
     stage.expected.pop();
     span.attributes = vec![text("big", &"x".repeat(64 << 20))];
     let body = frame(&request(vec![span]));
-    let limit = format!("{} bytes are over the limit of 16777216", body.len() - 5);
+    let limit = format!("request of {} bytes is over the limit of 16777216", body.len() - 5);
     stage.refuses("a span of 64 MiB", RESOURCE_EXHAUSTED, &limit, body).await;
 
     // The daemon lives.

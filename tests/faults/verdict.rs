@@ -1,6 +1,6 @@
 //! What the sink got against what it should have.
 
-use crate::load::{Outcome, Shape, Sink};
+use crate::load::{Kind, Outcome, Shape, Sink};
 
 /// The differences.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -8,11 +8,11 @@ pub(crate) struct Verdict {
     /// Traces that are kept.
     pub(crate) kept: u64,
     /// Kept traces of which nothing came, the first few.
-    pub(crate) missing: Vec<u64>,
+    pub(crate) missing: Vec<(u64, Kind)>,
     /// Kept traces that came in part, the first few.
-    pub(crate) torn: Vec<u64>,
+    pub(crate) torn: Vec<(u64, Kind)>,
     /// Traces that should have been dropped, the first few.
-    pub(crate) surplus: Vec<u64>,
+    pub(crate) surplus: Vec<(u64, Kind)>,
     pub(crate) wrong: u64,
     /// Spans that came again.
     pub(crate) copies: u64,
@@ -40,7 +40,7 @@ pub(crate) fn verdict(sink: &Sink, shape: &Shape, outcome: Option<&Outcome>, tra
         };
         out.wrong += 1;
         if list.len() < 10 {
-            list.push(trace);
+            list.push((trace, shape.kind(trace)));
         }
     }
     out

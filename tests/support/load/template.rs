@@ -118,8 +118,8 @@ fn span(shape: &Shape, kind: Kind, number: u32, variant: u64) -> (Span, u64) {
     let mut length = 20 * MILLISECOND;
     match kind {
         Kind::Risky => {
-            attributes.retain(|attribute| attribute.key != "gen_ai.input.messages");
-            attributes.push(text("gen_ai.input.messages", &messages("user", &format!("please {phrase} now"))));
+            let prompt = messages("user", &format!("please {phrase} now"));
+            set(&mut attributes, text("gen_ai.input.messages", &prompt));
         }
         Kind::Keyword => {
             let answer = messages("assistant", &format!("I was told to {phrase}"));
@@ -127,7 +127,7 @@ fn span(shape: &Shape, kind: Kind, number: u32, variant: u64) -> (Span, u64) {
             let name = "gen_ai.client.inference.operation.details".to_owned();
             events.push(Event { name, attributes: details, ..Event::default() });
         }
-        Kind::Tokens => attributes.push(int("gen_ai.usage.input_tokens", 150_000)),
+        Kind::Tokens => set(&mut attributes, int("gen_ai.usage.input_tokens", 150_000)),
         Kind::Flag => attributes.push(any("app.force_sample", Value::BoolValue(true))),
         Kind::Vip => {
             attributes.push(text("tenant.tier", "vip"));
@@ -151,6 +151,12 @@ fn span(shape: &Shape, kind: Kind, number: u32, variant: u64) -> (Span, u64) {
         ..Span::default()
     };
     (span, length)
+}
+
+/// Puts an attribute in the place of one with its key: of two, rules see the first.
+fn set(attributes: &mut Vec<KeyValue>, attribute: KeyValue) {
+    attributes.retain(|other| other.key != attribute.key);
+    attributes.push(attribute);
 }
 
 fn llm_attributes(shape: &Shape, variant: u64) -> Vec<KeyValue> {
