@@ -1,5 +1,6 @@
 //! Tailwater: tail sampling for LLM inference.
 
+pub mod admin;
 pub mod clock;
 pub mod config;
 pub mod exporters;

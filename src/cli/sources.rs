@@ -19,7 +19,7 @@ pub(super) fn config(arguments: &ConfigArguments) -> Result<Config, ExitCode> {
         match Source::read(file) {
             Ok(source) => sources.push(source),
             Err(diagnostic) => {
-                report(&[diagnostic]);
+                report(&[*diagnostic]);
                 return Err(ExitCode::from(CONFIG_ERROR));
             }
         }

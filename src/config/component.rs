@@ -69,12 +69,12 @@ fn component<T>(
     section: Section,
     decode: &mut impl FnMut(&ComponentId, &Item<'_>) -> Option<T>,
 ) -> Option<Declared<T>> {
-    let path = super::decoder::join(&parent.path, &entry.key);
+    let path = super::decoder::join_typed(parent.node, &parent.path, &entry.key);
     let decoder = parent.decoder;
     let id = match ComponentId::parse(&entry.key) {
         Ok(id) => id,
         Err(message) => {
-            decoder.error(entry.key_place, &path, message);
+            decoder.at_key(Severity::Error, entry, &path, message.to_owned(), None);
             return None;
         }
     };

@@ -60,7 +60,8 @@ impl<'s> Decoder<'s> {
         let mut diagnostic = self.sources.diagnostic(severity, place, path, message);
         diagnostic.help = help;
         let end = usize::try_from(place.column).unwrap_or(0) + entry.key.chars().count();
-        diagnostic.source = diagnostic.source.map(|line| line.chars().take(end).collect());
+        let source = diagnostic.source.filter(|_| path.ends_with(&entry.key));
+        diagnostic.source = source.map(|line| line.chars().take(end).collect());
         self.found.borrow_mut().push(Finding { place: Some(place), at_key: true, diagnostic });
     }
 
@@ -103,6 +104,16 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
+/// [`join`] for a key of `parent` as the user typed it: what stands below a secret key or does not look like a key may
+/// be a value that slipped, and is not shown.
+pub(crate) fn join_typed(parent: &Node, path: &str, key: &str) -> String {
+    join(path, if !parent.secret && looks_like_key(key) { key } else { "<key>" })
+}
+
+fn looks_like_key(key: &str) -> bool {
+    (1..=80).contains(&key.len()) && key.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c))
+}
+
 /// A value under its dotted path.
 #[derive(Clone)]
 pub(crate) struct Item<'a> {
@@ -136,11 +147,12 @@ impl<'a> Item<'a> {
         None
     }
 
-    /// The value in backquotes, or nothing when it must not be shown or is long.
+    /// The value in backquotes, or nothing when it must not be shown, is long, or may be several lines in one: a line
+    /// that slipped out of a secret block would be folded into this value.
     pub(crate) fn shown(&self) -> String {
         match &self.node.value {
-            Value::Str(text) if !self.node.secret && text.chars().count() <= 40 => {
-                format!(", found the string `{text}`")
+            Value::Str(text) if !self.node.secret && text.len() <= 80 && !text.contains(char::is_whitespace) => {
+                format!(", found `{text}`")
             }
             _ => String::new(),
         }
@@ -301,7 +313,7 @@ impl<'a> Item<'a> {
             Value::Map(entries) => entries
                 .iter()
                 .map(|entry| {
-                    let path = join(&self.path, &entry.key);
+                    let path = join_typed(self.node, &self.path, &entry.key);
                     (entry, Item { decoder: self.decoder, node: &entry.node, path })
                 })
                 .collect(),

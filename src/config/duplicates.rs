@@ -1,34 +1,32 @@
 //! A key that stands twice in one mapping is refused, with both places.
 
-use super::decoder::{Decoder, join};
-use super::node::{Node, Value};
 use std::collections::HashMap;
+
+use super::decoder::{Decoder, join_typed};
+use super::diagnostic::Severity;
+use super::node::{Node, Value};
 
 /// Reports and removes every later duplicate.
 pub(crate) fn refuse(decoder: &Decoder<'_>, node: &mut Node, path: &str) {
-    // Below a secret key a key may be a keyword.
-    let below = |secret: bool, key: &str| if secret { path.to_owned() } else { join(path, key) };
-    let secret = node.secret;
+    let paths: Vec<String> = match &node.value {
+        Value::Map(entries) => entries.iter().map(|entry| join_typed(node, path, &entry.key)).collect(),
+        _ => Vec::new(),
+    };
     match &mut node.value {
         Value::Map(entries) => {
             let mut first = HashMap::new();
-            entries.retain(|entry| match first.get(&entry.key) {
-                None => {
-                    first.insert(entry.key.clone(), entry.key_place);
-                    true
+            let mut paths = paths.into_iter();
+            entries.retain_mut(|entry| {
+                let path = paths.next().unwrap_or_default();
+                if let Some(earlier) = first.insert(entry.key.clone(), entry.key_place) {
+                    let place = decoder.sources.describe(earlier, entry.key_place);
+                    let message = format!("this key stands here already on {place}");
+                    decoder.at_key(Severity::Error, entry, &path, message, None);
+                    return false;
                 }
-                Some(earlier) => {
-                    let message = format!(
-                        "this key stands here already on {}",
-                        decoder.sources.describe(*earlier, entry.key_place)
-                    );
-                    decoder.error(entry.key_place, &below(secret, &entry.key), message);
-                    false
-                }
+                refuse(decoder, &mut entry.node, &path);
+                true
             });
-            for entry in entries {
-                refuse(decoder, &mut entry.node, &below(secret, &entry.key));
-            }
         }
         Value::Seq(items) => {
             for (i, item) in items.iter_mut().enumerate() {

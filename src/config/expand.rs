@@ -23,10 +23,12 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// Expands every string below `node`.
 pub(crate) fn expand(decoder: &Decoder<'_>, node: &mut Node, path: &str, env: Env<'_>) {
+    let secret = node.secret;
     match &mut node.value {
         Value::Map(entries) => {
             for entry in entries {
-                expand(decoder, &mut entry.node, &join(path, &entry.key), env);
+                let path = if secret { join(path, "<key>") } else { join(path, &entry.key) };
+                expand(decoder, &mut entry.node, &path, env);
             }
         }
         Value::Seq(items) => {

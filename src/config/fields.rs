@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::decoder::{Item, join};
+use super::decoder::{Item, join, join_typed};
 use super::diagnostic::Severity;
 use super::nearest::nearest;
 use super::node::Entry;
@@ -15,11 +15,13 @@ pub(crate) struct Fields<'a> {
     item: Item<'a>,
     entries: &'a [Entry],
     known: Vec<&'static str>,
+    /// Those of `known` that are refused.
+    later: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(item: Item<'a>, entries: &'a [Entry]) -> Self {
-        Self { item, entries, known: Vec::new() }
+        Self { item, entries, known: Vec::new(), later: Vec::new() }
     }
 
     /// The mapping itself.
@@ -107,6 +109,7 @@ impl<'a> Fields<'a> {
 
     /// A key of the Collector that we do not honour: an error that says what to do.
     pub(crate) fn not_yet(&mut self, key: &'static str, help: &str) {
+        self.later.push(key);
         self.at_key(key, Severity::Error, "not supported yet".to_owned(), Some(help.to_owned()));
     }
 
@@ -123,9 +126,10 @@ impl<'a> Fields<'a> {
 
     fn report_unknown(&self, entry: &Entry) {
         let close = nearest(&entry.key, self.known.iter().copied());
-        // Below a secret key a mistyped key may be a keyword.
-        let hidden = self.item.node.secret && !self.item.path.ends_with("headers");
-        let path = if hidden { self.item.path.clone() } else { join(&self.item.path, &entry.key) };
+        // `salt hunter2` for `salt: hunter2` is a key without a value.
+        let slipped = entry.node.is_null() && close.is_none();
+        let key = if slipped { "" } else { &entry.key };
+        let path = join_typed(self.item.node, &self.item.path, key);
         let message = match close {
             Some(close) => format!("unknown key; did you mean `{close}`?"),
             None if self.known.is_empty() => "unknown key; no key is expected here".to_owned(),
@@ -143,8 +147,35 @@ impl<'a> Fields<'a> {
 
 impl Drop for Fields<'_> {
     fn drop(&mut self) {
+        #[cfg(test)]
+        asked::record(&self.item.path, &self.known, &self.later);
         for entry in self.rest() {
             self.report_unknown(entry);
         }
+    }
+}
+
+/// What the decoder asked for, for the test that compares the schema with it.
+#[cfg(test)]
+pub(crate) mod asked {
+    use std::cell::RefCell;
+
+    /// A path and the keys that are taken there.
+    pub(crate) type Asked = Vec<(String, Vec<&'static str>)>;
+
+    thread_local! {
+        static ASKED: RefCell<Asked> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Runs something and gives what it asked for.
+    pub(crate) fn while_running<T>(run: impl FnOnce() -> T) -> (T, Asked) {
+        ASKED.with_borrow_mut(Vec::clear);
+        let out = run();
+        (out, ASKED.take())
+    }
+
+    pub(crate) fn record(path: &str, known: &[&'static str], later: &[&'static str]) {
+        let taken = known.iter().filter(|key| !later.contains(key)).copied().collect();
+        ASKED.with_borrow_mut(|asked| asked.push((path.to_owned(), taken)));
     }
 }

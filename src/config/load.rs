@@ -45,7 +45,7 @@ impl Source {
     ///
     /// # Errors
     /// The user's: the file cannot be read, is larger than 4 MiB or is not UTF-8.
-    pub fn read(name: &str) -> Result<Self, Diagnostic> {
+    pub fn read(name: &str) -> Result<Self, Box<Diagnostic>> {
         let path = Path::new(name.strip_prefix("file:").unwrap_or(name));
         let refuse = |message: String| message_only(name, message);
         let limit = u64::try_from(yaml::MAX_BYTES).unwrap_or(u64::MAX);
@@ -79,13 +79,13 @@ pub fn load(sources: &[Source], overrides: &[String], env: Env<'_>) -> Result<Lo
     for source in sources {
         match read(&mut texts, source) {
             Ok(tree) => trees.push(tree),
-            Err(found) => broken.push(found),
+            Err(found) => broken.push(*found),
         }
     }
     for text in overrides {
         match read_override(&mut texts, text) {
             Ok(tree) => trees.push(tree),
-            Err(found) => broken.push(found),
+            Err(found) => broken.push(*found),
         }
     }
     if !broken.is_empty() {
@@ -130,7 +130,7 @@ fn check(decoder: &Decoder<'_>, trees: Vec<Node>, env: Env<'_>) -> Option<Config
     service::decode(&Item { decoder, node: &root, path: String::new() }, env)
 }
 
-fn read(texts: &mut Sources, source: &Source) -> Result<Node, Diagnostic> {
+fn read(texts: &mut Sources, source: &Source) -> Result<Node, Box<Diagnostic>> {
     let file = texts.add(&source.name, &source.directory, &source.text);
     match yaml::parse(&source.text, file) {
         Ok(mut tree) => {
@@ -138,17 +138,17 @@ fn read(texts: &mut Sources, source: &Source) -> Result<Node, Diagnostic> {
             texts.show(file, secret::lines(&tree, &source.text));
             Ok(tree)
         }
-        Err(yaml::Broken { place, message }) => Err(texts.diagnostic(Severity::Error, place, "", message)),
+        Err(yaml::Broken { place, message }) => Err(Box::new(texts.diagnostic(Severity::Error, place, "", message))),
     }
 }
 
-fn read_override(texts: &mut Sources, text: &str) -> Result<Node, Diagnostic> {
+fn read_override(texts: &mut Sources, text: &str) -> Result<Node, Box<Diagnostic>> {
     const SHAPE: &str = "expected `key.path=value` or `key::path=value`";
     // Without `=` the whole may be a secret.
     let (path, value) = text.split_once('=').ok_or_else(|| message_only("--set", SHAPE.to_owned()))?;
     let file = texts.add(&format!("--set {path}"), Path::new(""), value);
     let node = yaml::parse(value, file)
-        .map_err(|broken| texts.diagnostic(Severity::Error, broken.place, "", broken.message))?;
+        .map_err(|broken| Box::new(texts.diagnostic(Severity::Error, broken.place, "", broken.message)))?;
     let place = Place { file, line: 1, column: 1 };
     let mut tree = nest(path, node, place).ok_or_else(|| message_only("--set", SHAPE.to_owned()))?;
     secret::mark(&mut tree);
@@ -156,16 +156,15 @@ fn read_override(texts: &mut Sources, text: &str) -> Result<Node, Diagnostic> {
     Ok(tree)
 }
 
-fn message_only(file: &str, message: String) -> Diagnostic {
-    let file = file.to_owned();
-    Diagnostic {
+fn message_only(file: &str, message: String) -> Box<Diagnostic> {
+    Box::new(Diagnostic {
         severity: Severity::Error,
-        file,
+        file: file.to_owned(),
         line: 0,
         column: 0,
         key: String::new(),
         message,
         help: None,
         source: None,
-    }
+    })
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::catalogue::Section;
 use super::component::{ComponentId, Declared, find};
 use super::decoder::{Item, join};
+use super::diagnostic::Severity;
 use super::memory::Limit;
 use super::nearest::nearest;
 use super::node::{Entry, Place};
@@ -71,7 +72,7 @@ pub(crate) fn decode(item: &Item<'_>, known: &Declarations, used: &mut Used) -> 
 
 fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<String> {
     const LATER: &str = "keep this pipeline in a Collector beside this process; here only traces are taken";
-    let error = |message: String| item.decoder.error(entry.key_place, &item.path, message);
+    let error = |message: String| item.decoder.at_key(Severity::Error, entry, &item.path, message, None);
     let Ok(id) = ComponentId::parse(&entry.key) else {
         error("expected a pipeline id: `traces` or `traces/name`".to_owned());
         return None;
@@ -80,7 +81,7 @@ fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<String> {
         "traces" => return Some(id.text),
         "metrics" | "logs" | "profiles" => {
             let message = format!("pipelines of {} are not supported yet", id.kind);
-            item.decoder.error_help(entry.key_place, &item.path, message, LATER);
+            item.decoder.at_key(Severity::Error, entry, &item.path, message, Some(LATER.to_owned()));
         }
         _ => match nearest(&id.kind, ["traces", "metrics", "logs", "profiles"]) {
             Some(close) => error(format!("unknown signal; did you mean `{close}`?")),

@@ -167,8 +167,8 @@ fn decode_kind(fields: &Fields<'_>, kind: &str, block: Option<&Item<'_>>) -> Opt
         ("latency", block) => latency(block),
         ("probabilistic", block) => probabilistic(block),
         ("span_count", block) => span_count(block),
-        ("and", block) => Some(PolicyKind::And(children(block, "and_sub_policy")?)),
-        ("drop", block) => Some(PolicyKind::Drop(children(block, "drop_sub_policy")?)),
+        ("and", block) => Some(PolicyKind::And(children(item, block, "and_sub_policy")?)),
+        ("drop", block) => Some(PolicyKind::Drop(children(item, block, "drop_sub_policy")?)),
         (_, None) => {
             item.error(format!("missing: expected a block `{kind}` with the settings of the policy"));
             None
@@ -261,7 +261,7 @@ fn string_attribute(block: &Item<'_>) -> Option<PolicyKind> {
         }
     }
     if items.is_empty() {
-        block.warning("matches nothing: `values` is empty");
+        block.warning("no value is looked for: `values` is empty");
     }
     let cache_max_size = cache.unwrap_or(CACHE_SIZE);
     let key = key.filter(|_| complete)?;
@@ -307,7 +307,7 @@ fn numeric_attribute(block: &Item<'_>) -> Option<PolicyKind> {
     let min_value = if min == 0 { i64::MIN } else { min };
     let max_value = if max == 0 { i64::MAX } else { max };
     if min_value > max_value {
-        block.warning("matches nothing: `min_value` is above `max_value`");
+        block.warning("no value is in the range: `min_value` is above `max_value`");
     }
     Some(PolicyKind::NumericAttribute { key, min_value, max_value, invert_match })
 }
@@ -349,12 +349,13 @@ fn latency_percentile(block: &Item<'_>) -> Option<PolicyKind> {
 }
 
 /// Sub-policies of `and` and `drop`; none when the block or the list is missing, as in the Collector.
-fn children(block: Option<&Item<'_>>, key: &'static str) -> Option<Vec<PolicySpec>> {
-    let Some(block) = block else { return Some(Vec::new()) };
-    let mut fields = block.fields()?;
-    let items = fields.get(key).map(|item| item.list()).unwrap_or_default();
+fn children(policy_item: &Item<'_>, block: Option<&Item<'_>>, key: &'static str) -> Option<Vec<PolicySpec>> {
+    let items = match block {
+        Some(block) => block.fields()?.get(key).map(|item| item.list()).unwrap_or_default(),
+        None => Vec::new(),
+    };
     if items.is_empty() {
-        block.warning(format!("without `{key}` it matches every trace"));
+        block.unwrap_or(policy_item).warning(format!("without `{key}` it matches every trace"));
     }
     let mut names = HashMap::new();
     let out: Vec<PolicySpec> = items.iter().filter_map(|item| policy(item, Level::Child, &mut names)).collect();

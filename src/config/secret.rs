@@ -39,7 +39,9 @@ pub(crate) fn is_secret_key(key: &str) -> bool {
     if PLAIN.contains(&key) || STRUCTURE.contains(&key) {
         return false;
     }
-    KEYS.contains(&key) || nearest(key, KEYS).is_some()
+    // A key with something in front of it is still that key.
+    let mut words = key.split(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).filter(|word| word.len() > 2);
+    words.any(|word| KEYS.contains(&word) || nearest(word, KEYS).is_some())
 }
 
 /// Marks secret values in a tree.
@@ -60,10 +62,11 @@ pub(crate) fn mark(node: &mut Node) {
     }
 }
 
-/// A URL with user information, or a default for an environment variable.
+/// Perhaps a URL with user information (however misspelt), or a default for an environment variable.
 fn holds_credentials(text: &str) -> bool {
-    let url = text.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
-    url || (text.contains("${") && text.contains(":-"))
+    let authority = text.split_once("//").map_or("", |(_, rest)| rest);
+    let user = text.contains('@') || (authority.matches(':').count() > 1 && !authority.contains('['));
+    user || (text.contains("${") && text.contains(":-"))
 }
 
 /// Which lines of `text` (from 0) hold a secret; `tree` is marked.

@@ -67,6 +67,14 @@ impl Sources {
         let text = self.texts.get(usize::from(place.file))?;
         let at = usize::try_from(place.line).ok()?.checked_sub(1)?;
         let hidden = text.hidden.get(at).copied().unwrap_or(true);
-        text.lines.get(at).filter(|_| !hidden).map(String::as_str)
+        text.lines.get(at).filter(|_| !hidden).map(|line| without_comment(line)).filter(|line| !line.trim().is_empty())
     }
+}
+
+/// A comment may be a value that was switched off.
+fn without_comment(line: &str) -> &str {
+    let starts =
+        |(at, _): &(usize, &str)| line.get(..*at).is_none_or(|before| before.ends_with([' ', '\t']) || *at == 0);
+    let end = line.match_indices('#').find(starts).map_or(line.len(), |(at, _)| at);
+    line.get(..end).unwrap_or_default()
 }

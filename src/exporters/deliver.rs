@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 /// Sends loads through one transport.
 #[derive(Debug)]
 pub(crate) struct Deliverer {
+    /// The exporter, for log lines.
+    id: String,
     pub(super) transport: Arc<dyn Transport>,
     retry: RetrySettings,
     stats: Arc<ExporterStats>,
@@ -32,6 +34,7 @@ pub(super) struct Interrupted;
 
 impl Deliverer {
     pub(crate) fn new(
+        id: &str,
         transport: Arc<dyn Transport>,
         retry: &RetrySettings,
         stats: Arc<ExporterStats>,
@@ -39,7 +42,7 @@ impl Deliverer {
         stop: CancellationToken,
         seed: u64,
     ) -> Self {
-        Self { transport, retry: retry.clone(), stats, clock, stop, seed: AtomicU64::new(seed) }
+        Self { id: id.to_owned(), transport, retry: retry.clone(), stats, clock, stop, seed: AtomicU64::new(seed) }
     }
 
     /// What became of the load's spans.
@@ -88,24 +91,43 @@ impl Deliverer {
                 }
                 Err(SendError::Permanent { .. }) if split => return Ok(None),
                 Err(SendError::Permanent { reason }) => {
-                    tracing::error!(reason, spans = request.spans, "the backend refuses a trace for good");
+                    tracing::error!(
+                        exporter = self.id,
+                        reason,
+                        spans = request.spans,
+                        "the backend refuses a trace for good"
+                    );
                     counts.rejected = request.spans;
                 }
-                Err(SendError::Retry { after, .. }) => {
+                Err(error) => {
                     let backoff = backoff.get_or_insert_with(|| self.backoff());
-                    let Some(delay) = backoff.next(after) else {
-                        self.stats.gave_up(request.spans);
-                        counts.expired = request.spans;
-                        return Ok(Some(counts));
-                    };
-                    self.stats.retried();
-                    tokio::select! {
-                        () = tokio::time::sleep(delay) => continue,
-                        () = self.stop.cancelled() => return Err(Interrupted),
+                    if self.wait(backoff, &error).await? {
+                        continue;
                     }
+                    self.stats.gave_up(request.spans);
+                    counts.expired = request.spans;
                 }
             }
             return Ok(Some(counts));
+        }
+    }
+
+    /// Waits for the next try; `false` when there is none.
+    async fn wait(&self, backoff: &mut Backoff, error: &SendError) -> Result<bool, Interrupted> {
+        let after = if let SendError::Retry { after, .. } = error { *after } else { None };
+        let Some(delay) = backoff.next(after) else {
+            tracing::error!(exporter = self.id, %error, "giving up a batch: max_elapsed_time is over");
+            return Ok(false);
+        };
+        self.stats.retried();
+        // The first failure of a batch, then nothing louder than the metrics: a dead backend fails every few seconds.
+        match self.stats.counts().consecutive_failures {
+            1 => tracing::warn!(exporter = self.id, %error, "the backend does not take spans; the log keeps them"),
+            _ => tracing::debug!(exporter = self.id, %error, ?delay, "trying again"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(delay) => Ok(true),
+            () = self.stop.cancelled() => Err(Interrupted),
         }
     }
 

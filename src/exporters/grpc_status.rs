@@ -50,10 +50,15 @@ pub(crate) fn classify(status: &Status) -> SendError {
     let asked = retry_info(status.details());
     let (name, phrase) = describe(status.code());
     let reason = format!("gRPC {name}: {phrase}");
-    if !retryable(status.code(), asked.is_some()) {
-        return SendError::Permanent { reason };
+    if retryable(status.code(), asked.is_some()) {
+        return SendError::Retry { reason, after: asked.filter(|delay| !delay.is_zero()) };
     }
-    SendError::Retry { reason, after: asked.filter(|delay| !delay.is_zero()) }
+    match status.code() {
+        Code::Unauthenticated | Code::PermissionDenied | Code::Unimplemented | Code::NotFound => {
+            SendError::Unusable { reason }
+        }
+        _ => SendError::Permanent { reason },
+    }
 }
 
 fn retryable(code: Code, has_retry_info: bool) -> bool {
@@ -122,6 +127,9 @@ mod tests {
             let status = Status::with_details(code, "canary", details(3, 0).into());
             assert_eq!(is_retry(&status), with_info, "{code:?} with RetryInfo");
             assert!(!classify(&status).to_string().contains("canary"));
+            let unusable = [Code::Unauthenticated, Code::PermissionDenied, Code::Unimplemented, Code::NotFound];
+            let is_unusable = matches!(classify(&status), SendError::Unusable { .. });
+            assert_eq!(is_unusable, unusable.contains(&code), "{code:?}");
         };
         for code in (0..=16).map(Code::from_i32) {
             match code {

@@ -33,6 +33,9 @@ pub enum LastError {
 }
 
 impl LastError {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::None, Self::Retryable, Self::Throttled, Self::Permanent];
+
     /// The label in metrics.
     #[must_use]
     pub fn label(self) -> &'static str {
@@ -87,7 +90,7 @@ impl ExporterStats {
                         LastError::Permanent
                     }
                     SendError::Retry { after: Some(_), .. } => LastError::Throttled,
-                    SendError::Retry { after: None, .. } => LastError::Retryable,
+                    SendError::Retry { after: None, .. } | SendError::Unusable { .. } => LastError::Retryable,
                 }
             }
         };

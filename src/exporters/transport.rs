@@ -56,7 +56,14 @@ pub enum SendError {
         /// What the server asked for (`RetryInfo`, `Retry-After`); at most [`LONGEST_ASKED_DELAY`].
         after: Option<Duration>,
     },
-    /// Another try would end the same way.
+    /// The far side refuses whatever comes: credentials, path, service, compression. The operator's to put right, so
+    /// it is tried again and an expired token costs no trace; the Collector drops the batch.
+    #[error("{reason}")]
+    Unusable {
+        /// A code and a fixed phrase.
+        reason: String,
+    },
+    /// The batch itself is refused: another try would end the same way.
     #[error("{reason}")]
     Permanent {
         /// A code and a fixed phrase.

@@ -24,7 +24,7 @@ pub struct Account {
     pub intake: AtomicU64,
     /// Blocks in the cache.
     pub cache: AtomicU64,
-    /// Payload of undecided pieces in those blocks.
+    /// Payload of undecided pieces in those blocks, with what a block costs beside its payload.
     pub undecided: AtomicU64,
     /// Skeletons of its traces (kept by the sampler).
     pub skeletons: AtomicU64,
@@ -36,6 +36,9 @@ pub struct Account {
     pub refused: AtomicU64,
     /// The log is nearly full and more than this service's share of it is this service's.
     pub(crate) over_share: AtomicBool,
+    /// Undecided payload had to leave the cache at the cap, and none of its pieces was decided since: blocks so large
+    /// that the sum stays under the cap.
+    pub(crate) pressed: AtomicBool,
 }
 
 impl Account {
@@ -52,6 +55,7 @@ impl Account {
             spilled: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             over_share: AtomicBool::new(false),
+            pressed: AtomicBool::new(false),
         }
     }
 
@@ -65,7 +69,7 @@ impl Account {
     /// Whether nothing more should be taken for it (one sixteenth under the cap).
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.held() >= self.cap - self.cap / HEADROOM_PART
+        self.pressed.load(Ordering::Relaxed) || self.held() >= self.cap - self.cap / HEADROOM_PART
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Blocks of one service and one frame, oldest out first: within the service at its cap, over all services at the
 //! cache's. Invariants: the charge of a block is what it holds of memory; a service's queue holds exactly its cached
-//! blocks, by position; `undecided` of an account is the sum over its cached blocks. The cache decides nothing: a piece
-//! that left it is read from the store.
+//! blocks, by position; `undecided` of an account is the sum over its cached blocks, with a block's overhead while any of
+//! its pieces is undecided. The cache decides nothing: a piece that left it is read from the store.
 
 use super::account::Account;
 use super::api::Block;
@@ -53,6 +53,11 @@ impl Slot {
         self.bytes.len() as u64 + BLOCK_OVERHEAD
     }
 
+    /// What of the charge is for undecided pieces.
+    fn undecided_charge(&self) -> u64 {
+        if self.undecided > 0 { self.undecided + BLOCK_OVERHEAD } else { 0 }
+    }
+
     /// The bytes of a piece, if it is in this block.
     fn piece(&self, place: Ref) -> Option<&[u8]> {
         let begin = place.offset.checked_sub(self.begin)? as usize;
@@ -89,7 +94,8 @@ impl Cache {
     pub(crate) fn get(&self, place: Ref) -> Option<Bytes> {
         let state = self.state.lock();
         let slots = state.frames.get(&place.position)?;
-        let slot = slots.get(slots.partition_point(|slot| slot.begin <= place.offset).checked_sub(1)?)?;
+        // A piece's header lies before its offset: an empty last piece belongs to the block that ends there.
+        let slot = slots.get(slots.partition_point(|slot| slot.begin < place.offset).checked_sub(1)?)?;
         slot.piece(place).map(Bytes::copy_from_slice)
     }
 
@@ -112,14 +118,15 @@ impl Cache {
 }
 
 fn settle_one(slots: &mut [Slot], place: Ref) {
-    let after = slots.partition_point(|slot| slot.begin <= place.offset);
+    let after = slots.partition_point(|slot| slot.begin < place.offset);
     let Some(slot) = after.checked_sub(1).and_then(|index| slots.get_mut(index)) else {
         return;
     };
     if slot.piece(place).is_some() {
-        let bytes = (u64::from(place.length) + PIECE_HEADER as u64).min(slot.undecided);
-        slot.undecided -= bytes;
-        slot.account.undecided.fetch_sub(bytes, Ordering::Relaxed);
+        let before = slot.undecided_charge();
+        slot.undecided = slot.undecided.saturating_sub(u64::from(place.length) + PIECE_HEADER as u64);
+        slot.account.undecided.fetch_sub(before - slot.undecided_charge(), Ordering::Relaxed);
+        slot.account.pressed.store(false, Ordering::Relaxed);
     }
 }
 
@@ -130,11 +137,14 @@ impl State {
             account.spilled.fetch_add(slot.undecided, Ordering::Relaxed);
             return;
         }
-        while account.cache.load(Ordering::Relaxed) + charge > account.cap && self.evict(account.id) {}
+        while account.cache.load(Ordering::Relaxed) + charge > account.cap {
+            let Some(undecided) = self.evict(account.id) else { break };
+            account.pressed.fetch_or(undecided > 0, Ordering::Relaxed);
+        }
         while self.total + charge > limit && self.evict_oldest() {}
         self.total += charge;
         account.cache.fetch_add(charge, Ordering::Relaxed);
-        account.undecided.fetch_add(slot.undecided, Ordering::Relaxed);
+        account.undecided.fetch_add(slot.undecided_charge(), Ordering::Relaxed);
         self.queues.entry(account.id).or_default().push_back((position, slot.begin));
         self.frames.entry(position).or_default().push(slot);
     }
@@ -142,29 +152,26 @@ impl State {
     /// Lets the oldest block of all go.
     fn evict_oldest(&mut self) -> bool {
         let oldest = self.frames.values().next().and_then(|slots| slots.first()).map(|slot| slot.account.id);
-        oldest.is_some_and(|service| self.evict(service))
+        oldest.is_some_and(|service| self.evict(service).is_some())
     }
 
-    /// Lets the oldest block of a service go; `false` when it has none.
-    fn evict(&mut self, service: ServiceId) -> bool {
-        let Some((position, begin)) = self.queues.get_mut(&service).and_then(VecDeque::pop_front) else {
-            return false;
-        };
-        let Some(slots) = self.frames.get_mut(&position) else {
-            return false;
-        };
-        let Ok(index) = slots.binary_search_by_key(&begin, |slot| slot.begin) else {
-            return false;
-        };
-        let slot = slots.remove(index);
+    /// Lets the oldest block of a service go; its undecided bytes, or `None` when there is no block.
+    fn evict(&mut self, service: ServiceId) -> Option<u64> {
+        let (position, begin) = self.queues.get_mut(&service)?.pop_front()?;
+        let slots = self.frames.get_mut(&position)?;
+        let slot = slots.remove(slots.binary_search_by_key(&begin, |slot| slot.begin).ok()?);
         if slots.is_empty() {
             self.frames.remove(&position);
         }
+        let account = &slot.account;
         self.total -= slot.charge();
-        slot.account.cache.fetch_sub(slot.charge(), Ordering::Relaxed);
-        slot.account.undecided.fetch_sub(slot.undecided, Ordering::Relaxed);
-        slot.account.spilled.fetch_add(slot.undecided, Ordering::Relaxed);
-        true
+        account.cache.fetch_sub(slot.charge(), Ordering::Relaxed);
+        account.undecided.fetch_sub(slot.undecided_charge(), Ordering::Relaxed);
+        account.spilled.fetch_add(slot.undecided, Ordering::Relaxed);
+        if account.undecided.load(Ordering::Relaxed) == 0 {
+            account.pressed.store(false, Ordering::Relaxed);
+        }
+        Some(slot.undecided)
     }
 }
 
@@ -173,7 +180,191 @@ impl Drop for Cache {
     fn drop(&mut self) {
         for slot in self.state.get_mut().frames.values().flatten() {
             slot.account.cache.fetch_sub(slot.charge(), Ordering::Relaxed);
-            slot.account.undecided.fetch_sub(slot.undecided, Ordering::Relaxed);
+            slot.account.undecided.fetch_sub(slot.undecided_charge(), Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::piece::tests::body_of;
+    use crate::log::services::tests::memory;
+    use crate::log::settings::OnFull;
+    use proptest::prelude::*;
+
+    /// Caps: `a` and `b` 1000 bytes each, `big` 5000.
+    const NAMES: [&str; 3] = ["a", "b", "big"];
+    const LIMIT: u64 = 4000;
+
+    /// A block as the model sees it: what it is charged and what of it is undecided.
+    #[derive(Debug)]
+    struct Model {
+        service: usize,
+        position: u64,
+        begin: u32,
+        length: u64,
+        undecided: u64,
+    }
+
+    /// The same rules over one plain list.
+    #[derive(Debug, Default)]
+    struct Oracle {
+        blocks: Vec<Model>,
+        spilled: [u64; 3],
+    }
+
+    impl Oracle {
+        fn charged(&self, service: Option<usize>) -> u64 {
+            let of = |b: &&Model| service.is_none_or(|s| s == b.service);
+            self.blocks.iter().filter(of).map(|b| b.length + BLOCK_OVERHEAD).sum()
+        }
+
+        fn evict(&mut self, service: Option<usize>) {
+            let index = self.blocks.iter().position(|b| service.is_none_or(|s| s == b.service)).unwrap();
+            let block = self.blocks.remove(index);
+            self.spilled[block.service] += block.undecided;
+        }
+
+        fn insert(&mut self, block: Model) {
+            let charge = block.length + BLOCK_OVERHEAD;
+            let cap = [1000, 1000, 5000][block.service];
+            if charge > cap || charge > LIMIT {
+                self.spilled[block.service] += block.undecided;
+                return;
+            }
+            while self.charged(Some(block.service)) + charge > cap {
+                self.evict(Some(block.service));
+            }
+            while self.charged(None) + charge > LIMIT {
+                self.evict(None);
+            }
+            self.blocks.push(block);
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        /// A frame: service and piece lengths of each block.
+        Insert(Vec<(usize, Vec<usize>)>),
+        /// Every piece of the nth frame whose index is a multiple.
+        Settle(usize, usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let block = (0..3usize, prop::collection::vec(0..300usize, 1..4));
+        prop_oneof![
+            3 => prop::collection::vec(block, 1..4).prop_map(Step::Insert),
+            1 => (0..20usize, 1..3usize).prop_map(|(frame, every)| Step::Settle(frame, every)),
+        ]
+    }
+
+    /// One piece of a frame that was inserted.
+    struct Known {
+        place: Ref,
+        begin: u32,
+        fill: u8,
+        settled: bool,
+    }
+
+    fn insert(cache: &Cache, oracle: &mut Oracle, position: u64, blocks: &[(usize, Vec<usize>)]) -> Vec<Known> {
+        let mut known = Vec::new();
+        let mut made = Vec::new();
+        let mut begin = FRAME_HEADER as u32;
+        for (service, lengths) in blocks {
+            let bodies: Vec<Vec<u8>> =
+                lengths.iter().map(|n| vec![(position as u8).wrapping_add(begin as u8); *n]).collect();
+            let bytes = body_of(&bodies.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let mut offset = begin;
+            for length in lengths {
+                offset += PIECE_HEADER as u32;
+                let fill = (position as u8).wrapping_add(begin as u8);
+                known.push(Known {
+                    place: Ref { position, offset, length: *length as u32 },
+                    begin,
+                    fill,
+                    settled: false,
+                });
+                offset += *length as u32;
+            }
+            let (service, length) = (*service, bytes.len() as u64);
+            oracle.insert(Model { service, position, begin, length, undecided: length });
+            begin += bytes.len() as u32;
+            made.push(Block { service: ServiceId(service as u32 + 1), bytes, pieces: lengths.len() as u32 });
+        }
+        cache.insert(std::iter::once((position, made)));
+        known
+    }
+
+    fn settle(cache: &Cache, oracle: &mut Oracle, frame: &mut [Known], every: usize) {
+        let now: Vec<&mut Known> = frame.iter_mut().step_by(every).filter(|p| !p.settled).collect();
+        cache.settle(&mut now.iter().map(|p| p.place));
+        for piece in now {
+            piece.settled = true;
+            let whole = u64::from(piece.place.length) + PIECE_HEADER as u64;
+            let is_its = |b: &&mut Model| (b.position, b.begin) == (piece.place.position, piece.begin);
+            if let Some(block) = oracle.blocks.iter_mut().find(is_its) {
+                block.undecided -= whole;
+            }
+        }
+    }
+
+    fn check(cache: &Cache, services: &Services, oracle: &Oracle, frames: &[Vec<Known>]) {
+        assert_eq!(cache.bytes(), oracle.charged(None));
+        for (service, name) in NAMES.iter().enumerate() {
+            let account = services.account(services.intern(name));
+            let read = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);
+            let open = oracle.blocks.iter().filter(|b| b.service == service && b.undecided > 0);
+            let undecided = open.map(|b| b.undecided + BLOCK_OVERHEAD).sum::<u64>();
+            assert_eq!(read(&account.cache), oracle.charged(Some(service)));
+            assert_eq!((read(&account.undecided), read(&account.spilled)), (undecided, oracle.spilled[service]));
+        }
+        for piece in frames.iter().flatten() {
+            let cached = oracle.blocks.iter().any(|b| (b.position, b.begin) == (piece.place.position, piece.begin));
+            let found = cache.get(piece.place);
+            assert_eq!(found.is_some(), cached);
+            assert!(found.is_none_or(|f| f.len() == piece.place.length as usize && f.iter().all(|b| *b == piece.fill)));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn accounts_agree_with_a_plain_list(steps in prop::collection::vec(step(), 1..40)) {
+            let services = Arc::new(Services::new(&memory(OnFull::Spill)));
+            for (index, name) in NAMES.iter().enumerate() {
+                assert_eq!(services.intern(name).0 as usize, index + 1);
+            }
+            let cache = Cache::new(LIMIT, Arc::clone(&services));
+            let (mut oracle, mut frames) = (Oracle::default(), Vec::new());
+            for (n, step) in steps.iter().enumerate() {
+                match step {
+                    Step::Insert(blocks) => frames.push(insert(&cache, &mut oracle, n as u64 * 100, blocks)),
+                    Step::Settle(frame, every) => {
+                        if let Some(frame) = frames.get_mut(*frame) {
+                            settle(&cache, &mut oracle, frame, *every);
+                        }
+                    }
+                }
+                check(&cache, &services, &oracle, &frames);
+            }
+            drop(cache);
+            prop_assert!(services.all().iter().all(|a| a.held() == 0 && a.cache.load(Ordering::Relaxed) == 0));
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_no_piece_is_not_found() {
+        let services = Arc::new(Services::new(&memory(OnFull::Spill)));
+        let cache = Cache::new(LIMIT, services);
+        let block = Block { service: ServiceId(0), bytes: body_of(&[b"abc"]), pieces: 1 };
+        cache.insert(std::iter::once((64, vec![block])));
+        let hostile = [(64, 0, 3), (64, 47, 3), (64, 64, 4), (64, u32::MAX, 1), (64, 64, u32::MAX), (63, 64, 3)];
+        for (position, offset, length) in hostile {
+            let place = Ref { position, offset, length };
+            assert_eq!(cache.get(place), None, "{place:?}");
+            cache.settle(&mut std::iter::once(place));
+        }
+        assert_eq!(cache.get(Ref { position: 64, offset: 64, length: 3 }).as_deref(), Some(&b"abc"[..]));
     }
 }

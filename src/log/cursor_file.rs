@@ -110,6 +110,7 @@ fn read_slot(file: &dyn StorageFile, slot: u64) -> Option<State> {
 mod tests {
     use super::*;
     use crate::log::storage::MemoryStorage;
+    use crate::log::storage::simulated::{Fault, Outage, SimulatedStorage};
 
     fn open(storage: &MemoryStorage) -> CursorFile {
         CursorFile::open(storage, "c", Durability::Os).unwrap()
@@ -140,6 +141,32 @@ mod tests {
             let file = storage.open("c").unwrap();
             file.write_at(&[IoSlice::new(&[0xee])], torn).unwrap();
             assert_eq!(open(&storage).load().as_deref(), Some(&b"generation one"[..]), "byte {torn}");
+        }
+    }
+
+    #[test]
+    fn a_crash_leaves_the_last_value_or_the_one_under_way() {
+        for (durability, outage) in [(Durability::Os, Outage::Process), (Durability::Fsync, Outage::Power)] {
+            for call in 1..40 {
+                let storage = SimulatedStorage::new(call);
+                drop(CursorFile::open(&storage, "c", durability).unwrap());
+                storage.plan(call, Fault::Crash);
+                let mut saved = None;
+                let mut under_way = None;
+                let opened = CursorFile::open(&storage, "c", durability);
+                for n in 0..20u8 {
+                    let value = vec![n; 1000 + usize::from(n)];
+                    match opened.as_ref().map(|cursor| cursor.save(&value)) {
+                        Ok(Ok(())) => saved = Some(value),
+                        _ => {
+                            under_way = Some(value);
+                            break;
+                        }
+                    }
+                }
+                let found = CursorFile::open(&storage.restart(outage), "c", durability).unwrap().load();
+                assert!(found == saved || found == under_way, "call {call}, {outage:?}");
+            }
         }
     }
 }

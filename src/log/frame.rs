@@ -1,8 +1,9 @@
 //! A frame: what one append writes, under one checksum.
 //!
 //! Header, 48 bytes little endian: magic u32, CRC32C of the bytes from 8 to 48 u32, body length u32, CRC32C of the body
-//! u32, position u64, stamp u64, meta 16 bytes. Then the body, padded with zeros to 8 bytes. The position tells a frame
-//! from a stale one in a recycled segment: positions never come back.
+//! u32, position u64, stamp u64, meta 16 bytes. Then the body, padded with zeros to 8 bytes. The header's checksum is
+//! mixed with the segment's salt: together with the position it tells a frame from a stale one in a recycled file, also
+//! where a loss of power has taken back positions that are now given again.
 
 use super::checksum::crc32c;
 use crate::otlp::SourceId;
@@ -114,7 +115,7 @@ pub(crate) struct FrameHeader {
 
 impl FrameHeader {
     /// The bytes on disk.
-    pub(crate) fn encode(&self) -> [u8; FRAME_HEADER] {
+    pub(crate) fn encode(&self, salt: u32) -> [u8; FRAME_HEADER] {
         let mut out = [0; FRAME_HEADER];
         let fields: [(usize, &[u8]); 6] = [
             (0, &MAGIC.to_le_bytes()),
@@ -127,21 +128,26 @@ impl FrameHeader {
         for (at, field) in fields {
             out[at..at + field.len()].copy_from_slice(field);
         }
-        let crc = crc32c(&out[8..]);
+        let crc = crc32c(&out[8..]) ^ salt;
         out[4..8].copy_from_slice(&crc.to_le_bytes());
         out
     }
 
-    /// `None` unless this is the whole header of the frame at `position`.
-    pub(crate) fn decode(bytes: &[u8; FRAME_HEADER], position: u64) -> Option<Self> {
+    /// `None` unless this is the whole header of the frame at `position`, written under `salt`.
+    pub(crate) fn decode(bytes: &[u8; FRAME_HEADER], position: u64, salt: u32) -> Option<Self> {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
-        if word(0) != MAGIC || long(16) != position || word(4) != crc32c(&bytes[8..]) {
+        if word(0) != MAGIC || long(16) != position || word(4) != crc32c(&bytes[8..]) ^ salt {
             return None;
         }
         let mut meta = [0; 16];
         meta.copy_from_slice(&bytes[32..]);
         Some(Self { body_len: word(8), body_crc: word(12), position, stamp: long(24), meta })
+    }
+
+    /// The salt under which these would be a whole header. It proves nothing: check the body.
+    pub(crate) fn salt_of(bytes: &[u8; FRAME_HEADER]) -> u32 {
+        u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]) ^ crc32c(&bytes[8..])
     }
 
     /// Where the frame after this one begins.
@@ -162,13 +168,15 @@ mod tests {
     #[test]
     fn header_survives_the_round_trip_and_no_changed_bit() {
         let header = FrameHeader { body_len: 77, body_crc: 5, position: 4096, stamp: 9, meta: [7; 16] };
-        let bytes = header.encode();
-        assert_eq!(FrameHeader::decode(&bytes, 4096), Some(header));
-        assert_eq!(FrameHeader::decode(&bytes, 4104), None);
+        let bytes = header.encode(11);
+        assert_eq!(FrameHeader::decode(&bytes, 4096, 11), Some(header));
+        assert_eq!(FrameHeader::decode(&bytes, 4104, 11), None);
+        assert_eq!(FrameHeader::decode(&bytes, 4096, 12), None);
+        assert_eq!(FrameHeader::salt_of(&bytes), 11);
         for bit in 0..FRAME_HEADER * 8 {
             let mut bad = bytes;
             bad[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(FrameHeader::decode(&bad, 4096), None, "bit {bit}");
+            assert_eq!(FrameHeader::decode(&bad, 4096, 11), None, "bit {bit}");
         }
         assert_eq!(header.next(), 4096 + 128);
     }

@@ -10,6 +10,8 @@ pub struct LogStats {
     pub bytes: u64,
     /// Most bytes of segment files.
     pub max_bytes: u64,
+    /// Bytes from the oldest position that somebody needs on; the rest may go when room is wanted.
+    pub held_bytes: u64,
     /// Segments with frames.
     pub segments: usize,
     /// The oldest position.

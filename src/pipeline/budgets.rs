@@ -5,6 +5,8 @@ use crate::log::MemorySettings;
 /// Bytes for each part of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budgets {
+    /// All that the caps govern.
+    pub(crate) total: u64,
     /// Bodies that receivers hold.
     pub(crate) intake: u64,
     /// Scanned requests between the log and the workers.
@@ -28,6 +30,6 @@ impl Budgets {
         let total = memory.total;
         let (intake, window, ids) = (total / INTAKE_PART, total / WINDOW_PART, total / MEMORY_PART);
         let cache = total.saturating_sub(intake + window + ids + skeletons);
-        Self { intake, window, skeletons, memory: ids, cache }
+        Self { total, intake, window, skeletons, memory: ids, cache }
     }
 }

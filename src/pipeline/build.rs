@@ -41,6 +41,7 @@ pub(super) fn build(config: &Config, memory: &MemorySettings, clock: SharedClock
     let services = Arc::new(Services::new(memory));
     // In memory the log itself is the payload: a cache in front of it would hold everything twice.
     let cache = if first.log.store == StoreKind::Memory { 0 } else { budgets.cache };
+    let budgets = Budgets { cache, ..budgets };
     let log: Arc<dyn Log<Scanned>> =
         SpanLog::open(&directory, &first.log, memory, cache, budgets.window, services.clone(), clock, at)?;
     let shared = Shared { atoms: Arc::new(atoms), services, log, on_full: memory.on_full, partitions };

@@ -58,6 +58,7 @@ pub(super) fn start(pipeline: &PipelineSettings, sampler: &Sampler, built: &[Bui
         let Some(built) = built.iter().find(|built| built.settings.id == *exporter) else { continue };
         let seed = u64::from(SourceId::of(&delivery.name).0);
         let deliverer = Deliverer::new(
+            &delivery.name,
             built.transport.clone(),
             &built.settings.retry,
             built.stats.clone(),

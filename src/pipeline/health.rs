@@ -1,7 +1,9 @@
 //! Whether a pipeline is ready, and why not.
 
+use crate::admin::Observe;
+use crate::sampler::Pulse;
 use parking_lot::RwLock;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The state that `/readyz` tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,11 +20,15 @@ pub enum Readiness {
 
 /// A shared [`Readiness`].
 #[derive(Debug, Clone)]
-pub struct Health(Arc<RwLock<Readiness>>);
+pub struct Health {
+    state: Arc<RwLock<Readiness>>,
+    /// Workers by pipeline: one that has ended by itself is a failure.
+    workers: Arc<OnceLock<Vec<(String, Pulse)>>>,
+}
 
 impl Default for Health {
     fn default() -> Self {
-        Self(Arc::new(RwLock::new(Readiness::Starting)))
+        Self { state: Arc::new(RwLock::new(Readiness::Starting)), workers: Arc::default() }
     }
 }
 
@@ -30,10 +36,31 @@ impl Health {
     /// The state now.
     #[must_use]
     pub fn get(&self) -> Readiness {
-        self.0.read().clone()
+        let state = self.state.read().clone();
+        if state != Readiness::Ready {
+            return state;
+        }
+        let ended = self.workers.get().into_iter().flatten().find(|(_, pulse)| pulse.has_ended());
+        ended.map_or(state, |(pipeline, _)| Readiness::Failed(format!("the worker of {pipeline} has ended; restart")))
     }
 
     pub(crate) fn set(&self, readiness: Readiness) {
-        *self.0.write() = readiness;
+        *self.state.write() = readiness;
+    }
+
+    /// These must run for as long as it is ready. Told once.
+    pub(crate) fn watch(&self, workers: Vec<(String, Pulse)>) {
+        drop(self.workers.set(workers));
+    }
+}
+
+impl Observe for Health {
+    fn ready(&self) -> Result<(), String> {
+        match self.get() {
+            Readiness::Ready => Ok(()),
+            Readiness::Starting => Err("starting".to_owned()),
+            Readiness::Stopping => Err("stopping".to_owned()),
+            Readiness::Failed(reason) => Err(reason),
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The daemon is a thin user of [`Pipeline`]; an embedding process uses it just so.
 
+mod admin;
 mod budgets;
 mod build;
 mod check;
@@ -14,5 +15,5 @@ mod stop;
 
 pub use check::check;
 pub use health::{Health, Readiness};
-pub use running::{ExporterView, Pipeline, SamplerView};
+pub use running::{ExporterView, Pipeline, ReceiverView, SamplerView};
 pub use start_error::StartError;

@@ -29,16 +29,18 @@ enum Server {
 pub(super) struct Intakes {
     pub(super) submit: Arc<dyn Submit>,
     pub(super) budget: IntakeBudget,
-    pub(super) stats: Arc<ReceiverStats>,
+    /// By receiver.
+    pub(super) stats: Vec<(String, Arc<ReceiverStats>)>,
 }
 
 impl Intakes {
     pub(super) fn destination(&self, receiver: &str) -> Destination {
+        let stats = self.stats.iter().find(|(id, _)| id == receiver).map(|(_, stats)| stats.clone());
         Destination {
             source: SourceId::of(receiver),
             submit: self.submit.clone(),
             budget: self.budget.clone(),
-            stats: self.stats.clone(),
+            stats: stats.unwrap_or_default(),
         }
     }
 }

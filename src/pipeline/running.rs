@@ -1,11 +1,13 @@
 //! A running pipeline: what an embedder and the daemon's `main` hold.
 
+use super::admin::{Admin, Parts};
 use super::budgets::Budgets;
 use super::build::{Core, build};
 use super::export::{self, Surroundings};
 use super::health::{Health, Readiness};
 use super::receive::{Intakes, bind_all};
 use super::start_error::StartError;
+use crate::admin::Metrics;
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::memory_limit;
 use crate::config::settings::Config;
@@ -35,7 +37,9 @@ pub struct Pipeline {
     pub(super) abandon: CancellationToken,
     pub(super) health: Health,
     in_process: InProcess,
-    receiver_stats: Arc<ReceiverStats>,
+    pub(super) admin: Admin,
+    metrics: Arc<Metrics>,
+    receiver_stats: Vec<(String, Arc<ReceiverStats>)>,
     exporter_stats: Vec<(String, Arc<ExporterStats>)>,
     addresses: Vec<(String, SocketAddr)>,
     budgets: Budgets,
@@ -60,6 +64,15 @@ pub struct SamplerView<'a> {
     pub decision_log_bytes: u64,
     /// Position behind the last entry.
     pub decision_log_end: u64,
+}
+
+/// One receiver, for whoever reads counters.
+#[derive(Debug, Clone, Copy)]
+pub struct ReceiverView<'a> {
+    /// The receiver's id.
+    pub id: &'a str,
+    /// Its counters.
+    pub stats: &'a ReceiverStats,
 }
 
 /// One exporter, for whoever reads counters.
@@ -93,6 +106,8 @@ impl Pipeline {
         if stopgap {
             tracing::warn!(bytes = memory.total, "no memory limit in the config or the cgroup; taking 1 GiB");
         }
+        let health = Health::default();
+        let admin = Admin::start(config, health.clone(), clock.clone()).await?;
         let exporters = TaskTracker::new();
         let built = export::build_all(&config.exporters, &exporters, &clock)?;
         let blocking = (config.clone(), memory.clone(), clock.clone());
@@ -100,9 +115,23 @@ impl Pipeline {
         let Core { shared, samplers, budgets } =
             core.map_err(|error| StartError::Thread(std::io::Error::other(error)))??;
         let intake = Intake::new(shared.atoms.clone(), shared.services.clone(), shared.log.clone(), shared.partitions);
-        let intakes =
-            Intakes { submit: Arc::new(intake), budget: IntakeBudget::new(budgets.intake), stats: Arc::default() };
         let first = config.receivers.first().map_or(IN_PROCESS, |receiver| receiver.id.as_str());
+        let intakes = Intakes {
+            submit: Arc::new(intake),
+            budget: IntakeBudget::new(budgets.intake),
+            stats: receiver_stats(config, first),
+        };
+        let exporter_stats: Vec<_> = built.iter().map(|built| (built.id().to_owned(), built.stats.clone())).collect();
+        let parts = Parts {
+            config,
+            intakes: &intakes,
+            samplers: &samplers,
+            exporters: &exporter_stats,
+            shared: &shared,
+            budgets,
+        };
+        let metrics = Arc::new(Metrics::new(parts.sources(clock.clone(), admin.board.started())));
+        health.watch(samplers.iter().map(|sampler| (sampler.id.clone(), sampler.pulse())).collect());
         let (last, abandon) = (CancellationToken::new(), CancellationToken::new());
         let pipeline = Self {
             in_process: InProcess::new(intakes.destination(first)),
@@ -112,9 +141,11 @@ impl Pipeline {
             stop_intake: CancellationToken::new(),
             last: last.clone(),
             abandon: abandon.clone(),
-            health: Health::default(),
+            health,
+            admin,
+            metrics,
             receiver_stats: intakes.stats.clone(),
-            exporter_stats: built.iter().map(|built| (built.id().to_owned(), built.stats.clone())).collect(),
+            exporter_stats,
             addresses: Vec::new(),
             budgets,
             shared,
@@ -139,6 +170,7 @@ impl Pipeline {
             self.addresses.push((bound.name.clone(), bound.address));
             bound.serve(&self.receivers, self.stop_intake.clone());
         }
+        self.admin.board.open(self.metrics.clone());
         self.health.set(Readiness::Ready);
         Ok(self)
     }
@@ -160,13 +192,7 @@ impl Pipeline {
     /// Whether it takes and decides spans. A worker that has ended by itself is a failure.
     #[must_use]
     pub fn readiness(&self) -> Readiness {
-        match self.health.get() {
-            Readiness::Ready => match self.samplers.iter().find(|sampler| sampler.has_ended()) {
-                Some(sampler) => Readiness::Failed(format!("the worker of {} has ended; restart", sampler.id)),
-                None => Readiness::Ready,
-            },
-            other => other,
-        }
+        self.health.get()
     }
 
     /// The samplers' counters.
@@ -186,9 +212,27 @@ impl Pipeline {
     }
 
     /// The receivers' counters.
+    pub fn receivers(&self) -> impl Iterator<Item = ReceiverView<'_>> {
+        self.receiver_stats.iter().map(|(id, stats)| ReceiverView { id, stats })
+    }
+
+    /// All metrics as Prometheus text, as `/metrics` serves them. Blocks for a moment; from async code use
+    /// `spawn_blocking` with [`Pipeline::metrics`].
     #[must_use]
-    pub fn receiver_stats(&self) -> &ReceiverStats {
-        &self.receiver_stats
+    pub fn render_metrics(&self) -> String {
+        self.metrics.render()
+    }
+
+    /// What [`Pipeline::render_metrics`] renders. Drop it before the directory is opened again.
+    #[must_use]
+    pub fn metrics(&self) -> Arc<Metrics> {
+        self.metrics.clone()
+    }
+
+    /// Where the admin pages listen: `metrics`, `health_check`.
+    #[must_use]
+    pub fn admin_addresses(&self) -> &[(String, SocketAddr)] {
+        &self.admin.addresses
     }
 
     /// The log's counters.
@@ -208,4 +252,13 @@ impl Pipeline {
     pub fn intake_bytes(&self) -> (u64, u64) {
         (self.budget.used(), self.budgets.intake)
     }
+}
+
+/// Counters for each receiver, and for `first`, which takes what is submitted in process.
+fn receiver_stats(config: &Config, first: &str) -> Vec<(String, Arc<ReceiverStats>)> {
+    let mut ids: Vec<&str> = config.receivers.iter().map(|receiver| receiver.id.as_str()).collect();
+    if ids.is_empty() {
+        ids.push(first);
+    }
+    ids.into_iter().map(|id| (id.to_owned(), Arc::default())).collect()
 }

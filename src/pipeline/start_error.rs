@@ -20,6 +20,14 @@ pub enum StartError {
     /// A receiver cannot listen or read its certificates.
     #[error(transparent)]
     Receiver(#[from] ReceiverError),
+    /// The port of the metrics or health page cannot be had.
+    #[error("{key}: {source}; set another address there")]
+    Admin {
+        /// Where it stands in the config.
+        key: &'static str,
+        /// What is wrong.
+        source: ReceiverError,
+    },
     /// An exporter cannot be built.
     #[error(transparent)]
     Exporter(#[from] ExporterError),

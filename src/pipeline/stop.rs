@@ -36,5 +36,6 @@ impl Pipeline {
             tracing::error!("stopping the log failed");
         }
         drop(samplers);
+        self.admin.stop().await;
     }
 }

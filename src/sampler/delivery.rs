@@ -3,6 +3,7 @@
 //! Invariants: a kept span is counted here before its entry can be read, and leaves when the exporter says what became
 //! of it; the cursor's position and its counts are saved in one write.
 
+use super::backlog::Backlog;
 use super::packed::PackedRef;
 use super::position_ring::PositionRing;
 use crate::log::{CursorFile, LogError};
@@ -56,6 +57,7 @@ pub struct Delivery {
     pub name: String,
     ring: Mutex<PositionRing>,
     awaiting: AtomicU64,
+    backlog: Mutex<Backlog>,
     state: Mutex<Delivered>,
     file: CursorFile,
     new: bool,
@@ -72,6 +74,7 @@ impl Delivery {
             name: name.to_owned(),
             ring: Mutex::default(),
             awaiting: AtomicU64::new(0),
+            backlog: Mutex::default(),
             new: saved.is_none(),
             state: Mutex::new(saved.unwrap_or(Delivered { position: end, ..Delivered::default() })),
             file,
@@ -101,18 +104,26 @@ impl Delivery {
         self.awaiting.load(Ordering::Relaxed)
     }
 
+    /// Log time, whole seconds, since when the oldest of them waits; `None`: none waits.
+    #[must_use]
+    pub fn waiting_since(&self) -> Option<u32> {
+        self.backlog.lock().since()
+    }
+
     /// The oldest position that it still has to read; `u64::MAX`: none.
     pub(crate) fn oldest(&self) -> u64 {
         self.ring.lock().oldest().unwrap_or(u64::MAX)
     }
 
-    pub(crate) fn expect(&self, places: &[PackedRef]) {
+    /// These pieces, kept at `second` of log time, are to be delivered.
+    pub(crate) fn expect(&self, second: u32, places: &[PackedRef]) {
         let mut ring = self.ring.lock();
         let mut spans = 0;
         for place in places {
             ring.add(place.place().position);
             spans += u64::from(place.spans());
         }
+        self.backlog.lock().add(second, spans);
         self.awaiting.fetch_add(spans, Ordering::Relaxed);
     }
 
@@ -126,6 +137,7 @@ impl Delivery {
             let mut ring = self.ring.lock();
             places.iter().for_each(|place| ring.remove(place.place().position));
         }
+        self.backlog.lock().remove(sum.spans());
         self.awaiting.fetch_sub(sum.spans(), Ordering::Relaxed);
         {
             let mut state = self.state.lock();

@@ -1,6 +1,7 @@
 //! One sampler: opened on its decision log, run on a thread of its own, stopped.
 
 use super::delivery::Delivery;
+use super::pulse::Pulse;
 use super::recovery::{Recovered, recover};
 use super::scanned::Scanned;
 use super::settings::SamplerSettings;
@@ -106,13 +107,19 @@ impl OpenSampler {
         };
         let worker = Worker::new(parts, self.recovered);
         let signal = stop.clone();
-        let thread = std::thread::Builder::new().name("tailwater-worker".into()).spawn(move || worker.run(&signal))?;
+        let (pulse, alive) = Pulse::new();
+        let run = move || {
+            let _alive = alive;
+            worker.run(&signal);
+        };
+        let thread = std::thread::Builder::new().name("tailwater-worker".into()).spawn(run)?;
         Ok(Sampler {
             id: self.settings.id,
             decisions: self.decisions,
             deliveries: self.deliveries,
             stats,
             stop,
+            pulse,
             thread: Some(thread),
         })
     }
@@ -130,6 +137,7 @@ pub struct Sampler {
     /// Its counters.
     pub stats: Arc<SamplerStats>,
     stop: Arc<StopSignal>,
+    pulse: Pulse,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -143,9 +151,9 @@ impl Sampler {
         })
     }
 
-    /// The worker has ended by itself: it never does while the log is open.
+    /// Tells whether the worker has ended: by itself it never does while the log is open.
     #[must_use]
-    pub fn has_ended(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    pub fn pulse(&self) -> Pulse {
+        self.pulse.clone()
     }
 }

@@ -3,6 +3,7 @@
 //! Requests enter by [`Intake`]; a [`Sampler`] reads them back in log order, decides at ticks and writes entries; exporters
 //! read those by [`KeptReader`]. The decision log is the authority: what stands there is never decided again.
 
+mod backlog;
 mod batch;
 mod check;
 mod coverage;
@@ -19,6 +20,7 @@ mod packed;
 mod pages;
 mod partition;
 mod position_ring;
+mod pulse;
 mod recovery;
 mod scanned;
 mod settings;
@@ -34,6 +36,7 @@ pub use evidence::Evidence;
 pub use handle::{OpenSampler, Sampler, Shared};
 pub use intake::Intake;
 pub use kept::{Kept, KeptReader};
+pub use pulse::Pulse;
 pub use scanned::Scanned;
 pub use settings::SamplerSettings;
 pub use stats::SamplerStats;

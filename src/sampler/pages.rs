@@ -11,12 +11,11 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Pages<T> {
     pages: Vec<Box<[T]>>,
     free: Vec<u32>,
-    used: usize,
 }
 
 impl<T> Default for Pages<T> {
     fn default() -> Self {
-        Self { pages: Vec::new(), free: Vec::new(), used: 0 }
+        Self { pages: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -31,7 +30,6 @@ impl<T: Default + Clone> Pages<T> {
         let slot = self.free.pop().unwrap_or(NONE);
         if let Some(place) = self.get_mut(slot) {
             *place = value;
-            self.used += 1;
         }
         slot
     }
@@ -40,7 +38,6 @@ impl<T: Default + Clone> Pages<T> {
     pub(crate) fn remove(&mut self, slot: u32) -> T {
         let value = self.get_mut(slot).map(std::mem::take).unwrap_or_default();
         self.free.push(slot);
-        self.used -= 1;
         value
     }
 
@@ -57,7 +54,8 @@ impl<T: Default + Clone> Pages<T> {
     }
 
     /// Slots in use.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.used
+        self.pages.len() * PAGE - self.free.len()
     }
 }

@@ -99,7 +99,7 @@ impl Recovered {
             }
             if let Entry::Keep(_, _, places) = &entry {
                 let due = deliveries.iter().filter(|delivery| delivery.state().awaits(place.position, keeps));
-                due.for_each(|delivery| delivery.expect(places));
+                due.for_each(|delivery| delivery.expect(second, places));
                 keeps += 1;
             }
             if let Some((decision, extent, keep)) = entry.decision() {

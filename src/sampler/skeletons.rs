@@ -104,6 +104,7 @@ impl Skeletons {
         }
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.slab.len()
     }

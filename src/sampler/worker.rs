@@ -369,7 +369,8 @@ impl Worker {
         let pressure = decision.evidence == Evidence::Pressure;
         if keep {
             self.batch.kept += extent.spans;
-            self.parts.deliveries.iter().for_each(|delivery| delivery.expect(places));
+            let now = seconds(self.now);
+            self.parts.deliveries.iter().for_each(|delivery| delivery.expect(now, places));
             self.batch.push(&Entry::Keep(decision, probability, places.to_vec()));
         } else {
             *(if pressure { &mut self.batch.dropped_pressure } else { &mut self.batch.dropped }) += extent.spans;

@@ -110,8 +110,11 @@ async fn statuses_and_retry_after() {
                 assert!(matches!(status, 429 | 502 | 503 | 504), "{status}");
                 assert_eq!(after, asked);
             }
+            SendError::Unusable { reason } => {
+                assert!(matches!(status, 301 | 307 | 308 | 401 | 403..=405 | 415), "{reason}");
+            }
             SendError::Permanent { reason } => {
-                assert!(!matches!(status, 429 | 502 | 503 | 504), "{reason}");
+                assert!(matches!(status, 400 | 408 | 413 | 500 | 501 | 507), "{reason}");
             }
         }
     };

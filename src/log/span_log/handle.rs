@@ -18,6 +18,7 @@ use crate::log::refs::Ref;
 use crate::log::services::Services;
 use crate::log::settings::{LogSettings, MemorySettings};
 use crate::log::stats::{Counters, LogStats};
+use crate::log::stream::Stream;
 use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -57,7 +58,21 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
         clock: SharedClock,
         at: OpenAt,
     ) -> Result<Arc<Self>, LogError> {
-        let stream = directory.spans()?;
+        Self::over(directory.spans()?, settings, memory, cache_bytes, window_bytes, services, clock, at)
+    }
+
+    /// Over a stream that is already there.
+    #[allow(clippy::too_many_arguments, reason = "as `open`")]
+    pub(super) fn over(
+        stream: Stream,
+        settings: &LogSettings,
+        memory: &MemorySettings,
+        cache_bytes: u64,
+        window_bytes: u64,
+        services: Arc<Services>,
+        clock: SharedClock,
+        at: OpenAt,
+    ) -> Result<Arc<Self>, LogError> {
         stream.open_beyond(at.beyond).map_err(|error| LogError::Settings(format!("opening the span log: {error}")))?;
         let last = stream.last_stamp().max(at.stamp);
         let core = Arc::new(Core {
@@ -132,6 +147,7 @@ impl<A: Send + Sync + 'static> Log<A> for SpanLog<A> {
         LogStats {
             bytes: core.stream.bytes(),
             max_bytes: core.stream.max_bytes(),
+            held_bytes: core.stream.bytes_from(core.holds.least()),
             segments: core.stream.segments().len(),
             start: self.start(),
             end: self.end(),

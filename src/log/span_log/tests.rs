@@ -10,6 +10,9 @@ use crate::log::piece::{pieces, tests::body_of};
 use crate::log::refs::Ref;
 use crate::log::services::Services;
 use crate::log::settings::{Durability, LogSettings, MemorySettings, OnFull, StoreKind};
+use crate::log::storage::Storage;
+use crate::log::storage::simulated::{Fault, Outage, SimulatedStorage};
+use crate::log::stream::{Stream, StreamSettings};
 use crate::otlp::{IntakeBudget, SourceId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,11 +67,15 @@ impl Setup {
     }
 
     fn open_in(&self, directory: &Directory) -> Opened {
+        self.open_over(directory.spans().unwrap())
+    }
+
+    fn open_over(&self, stream: Stream) -> Opened {
         let services = Arc::new(Services::new(&self.memory));
         let shared = Arc::clone(&services);
         let clock = Arc::clone(&self.clock);
         let log =
-            SpanLog::open(directory, &self.log, &self.memory, self.cache, self.window, shared, clock, self.at).unwrap();
+            SpanLog::over(stream, &self.log, &self.memory, self.cache, self.window, shared, clock, self.at).unwrap();
         Opened { log, services }
     }
 }
@@ -224,4 +231,264 @@ fn log_time_begins_at_the_wall_clock_and_stands_still_while_down() {
     let opened = setup.open();
     assert_eq!(opened.log.now(), 1050 * SECOND);
     assert!(opened.append("a", 1, &[b"x"]).unwrap() > end + 10_000);
+}
+
+#[test]
+fn a_full_service_is_refused_and_only_it_until_its_traces_are_decided() {
+    let mut setup = Setup::default();
+    setup.memory.on_full = OnFull::Refuse;
+    setup.memory.per_service = vec![("noisy".to_owned(), 8000)];
+    let opened = setup.open();
+    let mut feed = opened.log.feed(0);
+    let body = [7; 500];
+    let mut taken = Vec::new();
+    let refused = loop {
+        assert!(taken.len() < 100, "never full");
+        match opened.append("noisy", 0, &[&body]) {
+            Ok(position) => taken.extend(refs(position, &[&body])),
+            Err(error) => break error,
+        }
+        drain(&mut *feed);
+    };
+    assert!(matches!(refused, AppendError::Full { reason: "service memory", .. }), "{refused}");
+    assert!((10..16).contains(&taken.len()), "{} requests of 516 bytes in 7500", taken.len());
+    opened.append("quiet", 0, &[&body]).unwrap();
+    assert_eq!(opened.count("noisy", |a| a.refused.load(Ordering::Relaxed)), 1);
+    assert_eq!(opened.count("quiet", |a| a.refused.load(Ordering::Relaxed)), 0);
+    assert!(opened.log.stats().refused.contains(&("service memory", 1)));
+    opened.log.settle(&mut taken.iter().copied().take(5));
+    opened.append("noisy", 0, &[&body]).unwrap();
+    assert_eq!(opened.count("noisy", |a| a.spilled.load(Ordering::Relaxed)), 0);
+}
+
+#[test]
+fn spilled_payload_is_read_from_the_store() {
+    let mut setup = Setup::default();
+    setup.memory.per_service = vec![("noisy".to_owned(), 8000)];
+    let opened = setup.open();
+    let quiet = opened.append("quiet", 0, &[b"stays"]).unwrap();
+    let bodies: Vec<Vec<u8>> = (0..100u8).map(|n| vec![n; 500]).collect();
+    let positions: Vec<u64> = bodies.iter().map(|b| opened.append("noisy", 0, &[b]).unwrap()).collect();
+    for (body, position) in bodies.iter().zip(positions) {
+        assert_eq!(opened.log.read(refs(position, &[body])[0]).unwrap(), body);
+    }
+    assert_eq!(opened.log.read(refs(quiet, &[b"stays"])[0]).unwrap(), &b"stays"[..]);
+    assert!(opened.count("noisy", |a| a.cache.load(Ordering::Relaxed)) <= 8000);
+    assert_eq!(opened.count("noisy", |a| a.spilled.load(Ordering::Relaxed)), 516 * (100 - 12));
+    assert_eq!(opened.count("quiet", |a| a.spilled.load(Ordering::Relaxed)), 0);
+}
+
+#[test]
+fn what_is_held_stays_and_the_log_refuses_instead() {
+    let opened = Setup::default().open();
+    let body = vec![1; 20_000];
+    let first = opened.append("a", 0, &[&body]).unwrap();
+    opened.log.hold("one", first);
+    opened.log.hold("two", u64::MAX);
+    let mut last = first;
+    let refused = loop {
+        match opened.append("a", 0, &[&body]) {
+            Ok(position) => last = position,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, AppendError::Full { reason: "log full", .. }), "{refused}");
+    let stats = opened.log.stats();
+    assert!(stats.bytes <= stats.max_bytes && stats.bytes + 65_536 > stats.max_bytes, "{stats:?}");
+    opened.log.read(refs(first, &[&body])[0]).unwrap();
+    opened.log.hold("one", last);
+    opened.append("a", 0, &[&body]).unwrap();
+    assert!(opened.log.start() > first);
+    assert!(matches!(opened.log.read(refs(first, &[&body])[0]), Ok(_) | Err(ReadError::Gone { .. })));
+    opened.log.read(refs(last, &[&body])[0]).unwrap();
+    opened.log.forget_holder("one");
+    for _ in 0..200 {
+        opened.append("a", 0, &[&body]).unwrap();
+    }
+    assert!(opened.log.start() > last, "what nobody holds makes room");
+}
+
+#[test]
+fn old_segments_go_by_age_when_nobody_holds_them() {
+    let clock = Arc::new(ManualClock::at(1000 * SECOND));
+    let mut setup = Setup { clock: clock.clone(), ..Setup::default() };
+    setup.log.retention = Some(Duration::from_secs(60));
+    let opened = setup.open();
+    let body = vec![1; 30_000];
+    let positions: Vec<u64> = (0..9)
+        .map(|_| {
+            clock.advance(10 * SECOND);
+            opened.append("a", 0, &[&body]).unwrap()
+        })
+        .collect();
+    // 100 s have passed in steps of ten; two frames fill a segment, and a segment is as old as its last frame.
+    eventually(|| opened.log.start() > positions[0]);
+    assert!(opened.log.start() <= positions[2]);
+    opened.log.hold("exporter", positions[4]);
+    clock.advance(1000 * SECOND);
+    eventually(|| opened.log.start() > positions[3]);
+    opened.append("a", 0, &[&body]).unwrap();
+    assert!(opened.log.start() <= positions[4], "held");
+}
+
+#[test]
+fn the_last_fifth_is_refused_first_to_who_has_more_than_an_equal_part() {
+    let opened = Setup::default().open();
+    opened.log.hold("decide", 0);
+    let body = vec![1; 10_000];
+    opened.append("quiet", 0, &[&body]).unwrap();
+    let refused = loop {
+        if let Err(error) = opened.append("noisy", 0, &[&body]) {
+            break error;
+        }
+    };
+    assert!(matches!(refused, AppendError::Full { reason: "log share", .. }), "{refused}");
+    let mut more = 0;
+    let refused = loop {
+        match opened.append("quiet", 0, &[&body]) {
+            Ok(_) => more += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, AppendError::Full { reason: "log full", .. }), "{refused}");
+    assert!(more > 5, "{more} requests more");
+    assert!(opened.append("noisy", 0, &[&body]).is_err());
+    opened.log.hold("decide", u64::MAX);
+    eventually(|| opened.append("noisy", 0, &[&body]).is_ok());
+}
+
+#[test]
+fn a_request_over_a_segment_is_refused_for_good_and_costs_its_neighbours_nothing() {
+    let opened = Setup::default().open();
+    let body = vec![1; 64 << 10];
+    let large = opened.log.append(opened.request("a", 0, &[&body]));
+    let small = opened.log.append(opened.request("a", 0, &[b"x"]));
+    assert!(matches!(large.blocking_recv().unwrap(), Err(AppendError::TooLarge { .. })));
+    small.blocking_recv().unwrap().unwrap();
+}
+
+#[test]
+fn many_senders_get_one_order() {
+    let opened = Setup { window: 5000, ..Setup::default() }.open();
+    let mut feeds = [opened.log.feed(0), opened.log.feed(0)];
+    let orders: Vec<Vec<u64>> = std::thread::scope(|scope| {
+        let readers: Vec<_> = feeds
+            .iter_mut()
+            .map(|feed| {
+                scope.spawn(|| {
+                    let mut order = Vec::new();
+                    let mut time = 0;
+                    while order.len() < 800 {
+                        let (position, stamp) = match feed.next(SOON) {
+                            Fed::Live { position, stamp, .. } | Fed::Stored { position, stamp, .. } => {
+                                (position, stamp)
+                            }
+                            Fed::Idle { now } => {
+                                time = now;
+                                continue;
+                            }
+                            other => panic!("{other:?}"),
+                        };
+                        assert!(stamp >= time, "log time ran ahead of a frame");
+                        time = stamp;
+                        order.push(position);
+                    }
+                    order
+                })
+            })
+            .collect();
+        for sender in 0..4u32 {
+            let opened = &opened;
+            scope.spawn(move || {
+                (0..200).for_each(|tag| assert!(opened.append("a", sender * 1000 + tag, &[b"x"]).is_ok()))
+            });
+        }
+        readers.into_iter().map(|reader| reader.join().unwrap()).collect()
+    });
+    assert!(orders[0].is_sorted() && orders[0] == orders[1]);
+    assert_eq!(opened.log.stats().frames, 800);
+}
+
+const FAILING: StreamSettings =
+    StreamSettings { segment_size: 4096, max_bytes: 4 * 4096, durability: Durability::Fsync, preallocate_all: false };
+
+fn over(storage: &SimulatedStorage, settings: StreamSettings) -> Opened {
+    Setup::default().open_over(Stream::open(Arc::new(storage.clone()), settings).unwrap())
+}
+
+#[test]
+fn a_failed_write_or_sync_is_a_refusal_and_the_log_goes_on() {
+    for (call, fault) in [(1, Fault::NoSpace), (1, Fault::Io), (2, Fault::Io), (1, Fault::Short)] {
+        let storage = SimulatedStorage::new(1);
+        let opened = over(&storage, FAILING);
+        let mut feed = opened.log.feed(0);
+        let first = opened.append("a", 0, &[b"first"]).unwrap();
+        storage.plan(call, fault);
+        let result = opened.append("a", 1, &[b"second"]);
+        let expected = match fault {
+            Fault::Short => result.is_ok(),
+            Fault::NoSpace => matches!(result, Err(AppendError::Full { reason: "disk full", .. })),
+            _ => matches!(result, Err(AppendError::Io(_))),
+        };
+        assert!(expected, "{fault:?} at {call}: {result:?}");
+        let third = opened.append("a", 2, &[b"third"]).unwrap();
+        let seen: Vec<u64> = drain(&mut *feed).iter().map(|(position, _)| *position).collect();
+        assert_eq!(seen, [Some(first), result.ok(), Some(third)].into_iter().flatten().collect::<Vec<_>>());
+        assert_eq!(opened.count("a", |a| a.intake.load(Ordering::Relaxed)), 0);
+        assert_eq!(opened.log.read(refs(third, &[b"third"])[0]).unwrap(), &b"third"[..]);
+        drop((feed, opened));
+        let opened = over(&storage.restart(Outage::Power), FAILING);
+        assert_eq!(drain(&mut *opened.log.feed(0)), seen.iter().map(|p| (*p, 's')).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_disk_that_others_filled_takes_what_an_old_segment_makes_room_for() {
+    let storage = SimulatedStorage::new(2);
+    let opened = over(&storage, FAILING);
+    let body = [1; 3000];
+    let first = opened.append("a", 0, &[&body]).unwrap();
+    opened.log.hold("decide", first);
+    // The next segment cannot be created, and the one before it is held.
+    storage.plan(1, Fault::NoSpace);
+    let refused = opened.append("a", 0, &[&body]).unwrap_err();
+    assert!(matches!(refused, AppendError::Full { reason: "disk full", .. }), "{refused}");
+    let second = opened.append("a", 0, &[&body]).unwrap();
+    opened.log.hold("decide", second);
+    storage.plan(1, Fault::NoSpace);
+    opened.append("a", 0, &[&body]).unwrap();
+    assert!(opened.log.start() > first && opened.log.start() <= second);
+}
+
+#[test]
+fn a_dead_process_answers_nobody_with_success() {
+    let storage = SimulatedStorage::new(3);
+    let opened = over(&storage, FAILING);
+    let mut acknowledged = vec![opened.append("a", 0, &[b"x"]).unwrap()];
+    storage.plan(9, Fault::Crash);
+    let waiting: Vec<_> = (0..50).map(|tag| opened.log.append(opened.request("a", tag, &[b"x"]))).collect();
+    acknowledged.extend(waiting.into_iter().filter_map(|answer| answer.blocking_recv().unwrap().ok()));
+    while let Ok(position) = opened.append("a", 0, &[b"x"]) {
+        acknowledged.push(position);
+    }
+    drop(opened);
+    let opened = over(&storage.restart(Outage::Power), FAILING);
+    let found = drain(&mut *opened.log.feed(0));
+    assert!(acknowledged.iter().all(|position| found.contains(&(*position, 's'))));
+}
+
+#[test]
+fn a_damaged_frame_is_reported_and_the_rest_is_fed() {
+    let storage = SimulatedStorage::new(4);
+    let opened = over(&storage, FAILING);
+    let positions: Vec<u64> = (0..5).map(|tag| opened.append("a", tag, &[b"payload"]).unwrap()).collect();
+    drop(opened);
+    let file = storage.open("00000000000000000000").unwrap();
+    file.write_at(&[std::io::IoSlice::new(b"Z")], positions[2] + 66).unwrap();
+    let opened = over(&storage, FAILING);
+    let how = |index| if index == 2 { 'd' } else { 's' };
+    let expected: Vec<_> = positions.iter().enumerate().map(|(index, p)| (*p, how(index))).collect();
+    assert_eq!(drain(&mut *opened.log.feed(0)), expected);
+    assert!(matches!(opened.log.read(refs(positions[2], &[b"payload"])[0]), Err(ReadError::Damaged { .. })));
+    opened.log.read(refs(positions[3], &[b"payload"])[0]).unwrap();
 }

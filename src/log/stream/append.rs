@@ -14,10 +14,9 @@ impl Stream {
     /// Appends the frames, in order, and gives their positions. When it returns they have the set durability.
     ///
     /// # Errors
-    /// None of the frames is visible. After `Io` (not after `Full`) they may reappear at the next start if the process
-    /// dies before another append succeeds: treat them as duplicates of what the sender repeats.
-    /// `Full` with reason `log full`: [`release_before`](Self::release_before) first. `TooLarge`: over
-    /// [`max_batch`](Self::max_batch).
+    /// None of the frames is visible. `Full` with reason `log full`: [`release_before`](Self::release_before) first.
+    /// `TooLarge`: over [`max_batch`](Self::max_batch). After `Io` and `disk full` some may reappear, whole, at the next
+    /// start if the process dies before another append succeeds: accepted duplicates of what the sender repeats.
     pub fn append(&self, frames: &[OutFrame<'_>]) -> Result<Vec<u64>, AppendError> {
         if frames.is_empty() {
             return Ok(Vec::new());
@@ -69,7 +68,7 @@ impl Shared {
     /// the disk, the file gets no more appends.
     fn write(&self, tail: &mut Tail, batch: &Batch, frames: &[OutFrame<'_>]) -> Result<(), AppendError> {
         let active = Arc::clone(&tail.active);
-        let headers: Vec<[u8; FRAME_HEADER]> = batch.headers.iter().map(FrameHeader::encode).collect();
+        let headers: Vec<[u8; FRAME_HEADER]> = batch.headers.iter().map(|header| header.encode(active.salt)).collect();
         let mut parts = gather(&headers, frames);
         if let Err(failure) = write_all(&*active.file, &mut parts, active.end() - active.base) {
             tail.broken |= failure.dirty;

@@ -66,6 +66,8 @@ pub(super) struct Tail {
     pub(super) next_free: u64,
     /// The active file may hold bytes of a write that failed, or could not be synced: no more appends to it.
     pub(super) broken: bool,
+    /// Base of a segment that could not be opened but may be found after a crash: the next one lies no lower.
+    pub(super) attempted: u64,
     /// Renames since the directory was last synced.
     pub(super) dir_dirty: bool,
     pub(super) sealer: Option<Sealer>,
@@ -98,10 +100,11 @@ impl Stream {
                 .map_err(LogError::io("syncing the recovered segment"))?;
         }
         let end = watch::Sender::new(active.end());
-        let tail = Tail { active, free, next_free, broken: false, dir_dirty: false, sealer };
+        let tail = Tail { active, free, next_free, broken: false, attempted: 0, dir_dirty: false, sealer };
         let (segments, tail) = (RwLock::new(segments), Mutex::new(tail));
         let shared = Shared { storage, settings, segments, tail, end, syncs: AtomicU64::new(0) };
         let stream = Self { shared: Arc::new(shared) };
+        stream.trim_free();
         if settings.preallocate_all {
             stream.preallocate()?;
         }
@@ -223,7 +226,8 @@ impl Stream {
         self.shared.syncs.load(Ordering::Relaxed)
     }
 
-    /// Makes everything appended so far survive the loss of power.
+    /// Syncs the segment that is written to. Sealed ones were synced with each append (`fsync`) or are when they are
+    /// sealed (`os`, by a thread of their own and without a promise).
     ///
     /// # Errors
     /// The store's. The stream takes a new segment for the next append, because a failed sync cannot be repeated.

@@ -6,6 +6,8 @@
 
 mod append;
 mod handle;
+#[cfg(test)]
+mod model;
 mod reader;
 mod recover;
 mod roll;

@@ -59,6 +59,7 @@ pub(super) fn recover(storage: &dyn Storage, segment_size: u64) -> Result<Recove
         let next = headers.get(index + 1).copied().flatten();
         recovered.segments.push_back(Arc::new(with_end(&one, next)));
     }
+    drop_empty(storage, &mut recovered.segments)?;
     Ok(recovered)
 }
 
@@ -84,8 +85,11 @@ fn open_segment(storage: &dyn Storage, base: u64) -> Result<Found, LogError> {
 
 impl Found {
     fn segment(&self) -> Segment {
-        let previous = self.header.map_or((self.base, 0), |h| (h.previous_end, h.previous_stamp));
-        Segment::new(self.base, self.size.max(SEGMENT_HEADER), Arc::clone(&self.file), previous)
+        let header = self.header.unwrap_or_else(|| {
+            let salt = scan::guess_salt(&*self.file, self.base).unwrap_or(0);
+            SegmentHeader { base: self.base, previous_end: self.base, previous_stamp: 0, salt }
+        });
+        Segment::new(header, self.size.max(SEGMENT_HEADER), Arc::clone(&self.file))
     }
 }
 
@@ -98,6 +102,17 @@ fn drop_unused_tail(storage: &dyn Storage, found: &mut VecDeque<Found>) -> Resul
         storage.remove(&segment_name(last.base)).map_err(LogError::io("removing an unused segment"))?;
         found.pop_back();
     }
+    Ok(())
+}
+
+/// A sealed segment without a frame was about to be removed.
+fn drop_empty(storage: &dyn Storage, segments: &mut VecDeque<Arc<Segment>>) -> Result<(), LogError> {
+    let Some(tail) = segments.pop_back() else { return Ok(()) };
+    for empty in segments.iter().filter(|segment| segment.is_empty()) {
+        storage.remove(&segment_name(empty.base)).map_err(LogError::io("removing an empty segment"))?;
+    }
+    segments.retain(|segment| !segment.is_empty());
+    segments.push_back(tail);
     Ok(())
 }
 

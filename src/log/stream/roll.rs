@@ -23,13 +23,13 @@ pub(super) fn first_segment(
     free: &mut Vec<FreeFile>,
 ) -> Result<Segment, LogError> {
     let what = "creating the first segment";
-    let file = match free.pop() {
+    let mut file = match free.pop() {
         Some(file) => file,
         None => create(storage, 0, settings.segment_size).map_err(LogError::io(what))?,
     };
-    let header = SegmentHeader { base: 0, previous_end: 0, previous_stamp: 0 };
-    name_segment(storage, settings, &file, header).map_err(LogError::io(what))?;
-    Ok(Segment::new(0, settings.segment_size, file.file, (0, 0)))
+    let header = SegmentHeader::new(0, 0, 0);
+    name_segment(storage, settings, &mut file, header).map_err(|failure| LogError::io(what)(failure.error))?;
+    Ok(Segment::new(header, settings.segment_size, file.file))
 }
 
 fn create(storage: &dyn Storage, number: u64, size: u64) -> io::Result<FreeFile> {
@@ -38,13 +38,26 @@ fn create(storage: &dyn Storage, number: u64, size: u64) -> io::Result<FreeFile>
     Ok(FreeFile { name, file })
 }
 
+/// A roll that did not succeed.
+struct RollFailure {
+    error: io::Error,
+    /// Whether the file may have the segment's name after a crash.
+    named: bool,
+}
+
+impl From<io::Error> for RollFailure {
+    fn from(error: io::Error) -> Self {
+        Self { error, named: false }
+    }
+}
+
 /// Makes a free file the segment that `header` says.
 fn name_segment(
     storage: &dyn Storage,
     settings: &StreamSettings,
-    free: &FreeFile,
+    free: &mut FreeFile,
     header: SegmentHeader,
-) -> io::Result<()> {
+) -> Result<(), RollFailure> {
     let fsync = settings.durability == Durability::Fsync;
     let bytes = header.encode();
     write_all(&*free.file, &mut [IoSlice::new(&bytes)], 0).map_err(|failure| failure.error)?;
@@ -52,11 +65,13 @@ fn name_segment(
         free.file.sync()?;
     }
     let name = segment_name(header.base);
-    storage.rename(&free.name, &name)?;
+    let named = |error| RollFailure { error, named: true };
+    storage.rename(&free.name, &name).map_err(named)?;
     if fsync && let Err(error) = storage.sync_dir() {
-        // Whichever name it has after a crash: it holds no frame.
-        drop(storage.rename(&name, &free.name));
-        return Err(error);
+        if storage.rename(&name, &free.name).is_err() {
+            free.name = name;
+        }
+        return Err(named(error));
     }
     Ok(())
 }
@@ -73,22 +88,29 @@ impl Shared {
         }
         // An empty segment is replaced where it is; otherwise the next one begins where this one ends.
         let base = if tail.active.is_empty() { tail.active.base } else { tail.active.end() };
-        self.roll(tail, base)
+        self.roll(tail, base.max(tail.attempted))
     }
 
     /// Seals the active segment and opens one at `base`.
     pub(super) fn roll(&self, tail: &mut Tail, base: u64) -> Result<(), AppendError> {
         let old = Arc::clone(&tail.active);
         let previous = if old.is_empty() { old.previous } else { (old.end(), old.stamp()) };
-        let header = SegmentHeader { base, previous_end: previous.0, previous_stamp: previous.1 };
-        let free = self.take_free(tail)?;
-        if let Err(error) =
-            self.sync_renames(tail).and_then(|()| name_segment(&*self.storage, &self.settings, &free, header))
-        {
-            tail.free.push(free);
-            return Err(error.into());
+        let header = SegmentHeader::new(base, previous.0, previous.1);
+        let mut free = self.take_free(tail)?;
+        let synced = self.sync_renames(tail).map_err(RollFailure::from);
+        let named = synced.and_then(|()| name_segment(&*self.storage, &self.settings, &mut free, header));
+        if let Err(failure) = named {
+            if failure.error.kind() != io::ErrorKind::NotFound {
+                tail.free.push(free);
+            }
+            if failure.named {
+                // After a crash there may be a segment that says the active one ends here, and begins at `base`.
+                tail.broken = true;
+                tail.attempted = base;
+            }
+            return Err(failure.error.into());
         }
-        let segment = Arc::new(Segment::new(base, self.settings.segment_size, free.file, previous));
+        let segment = Arc::new(Segment::new(header, self.settings.segment_size, free.file));
         self.install(tail, &old, segment);
         Ok(())
     }
@@ -187,6 +209,18 @@ impl Stream {
         self.shared.roll(&mut tail, position.next_multiple_of(ALIGN))
     }
 
+    /// Removes free files that are over `max_bytes`: it may have been lowered.
+    pub(super) fn trim_free(&self) {
+        let shared = &*self.shared;
+        let mut tail = shared.tail.lock();
+        while shared.total(&tail) > shared.settings.max_bytes {
+            let Some(file) = tail.free.pop() else { return };
+            if let Err(error) = shared.storage.remove(&file.name) {
+                tracing::warn!(%error, "a free segment could not be removed");
+            }
+        }
+    }
+
     /// Takes all of `max_bytes`.
     pub(super) fn preallocate(&self) -> Result<(), LogError> {
         let shared = &*self.shared;
@@ -205,9 +239,11 @@ impl Shared {
     /// Keeps the file for recycling, or removes it.
     fn recycle(&self, tail: &mut Tail, segment: &Segment, name: String) {
         let wanted = self.settings.preallocate_all || tail.free.len() < SPARE_FILES;
-        if wanted && segment.size == self.settings.segment_size {
+        let same_size = segment.size == self.settings.segment_size;
+        // One that cannot be removed still takes its place.
+        if same_size && (wanted || self.storage.remove(&name).is_err()) {
             tail.free.push(FreeFile { name, file: Arc::clone(&segment.file) });
-        } else {
+        } else if !same_size {
             drop(self.storage.remove(&name));
         }
     }

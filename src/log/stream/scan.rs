@@ -1,8 +1,9 @@
 //! Finding frames where no index says where they are: the tail after a crash, and the way past damage.
 
-use super::segment::Segment;
+use super::segment::{SEGMENT_HEADER, Segment};
 use crate::log::checksum::crc32c;
 use crate::log::frame::{ALIGN, FRAME_HEADER, FrameHeader, MAGIC};
+use crate::log::storage::{StorageFile, read_full};
 use std::io;
 
 /// Read at once while looking for a frame header.
@@ -14,7 +15,7 @@ pub(super) fn header_at(segment: &Segment, position: u64, limit: u64) -> io::Res
     if segment.read(position, &mut bytes)? < bytes.len() {
         return Ok(None);
     }
-    Ok(FrameHeader::decode(&bytes, position).filter(|header| header.next() <= limit))
+    Ok(FrameHeader::decode(&bytes, position, segment.salt).filter(|header| header.next() <= limit))
 }
 
 /// The body of a frame; `None` when its checksum does not match.
@@ -31,7 +32,7 @@ pub(super) fn find(segment: &Segment, from: u64, limit: u64) -> Option<FrameHead
     while at.saturating_add(FRAME_HEADER as u64) <= limit {
         let wanted = usize::try_from(limit - at).unwrap_or(usize::MAX).min(WINDOW);
         let read = segment.read(at, window.get_mut(..wanted).unwrap_or_default()).unwrap_or(0);
-        let found = in_window(window.get(..read).unwrap_or_default(), at, limit);
+        let found = in_window(window.get(..read).unwrap_or_default(), at, limit, segment.salt);
         if found.is_some() {
             return found;
         }
@@ -41,15 +42,26 @@ pub(super) fn find(segment: &Segment, from: u64, limit: u64) -> Option<FrameHead
     None
 }
 
-fn in_window(window: &[u8], at: u64, limit: u64) -> Option<FrameHeader> {
+fn in_window(window: &[u8], at: u64, limit: u64, salt: u32) -> Option<FrameHeader> {
     let magic = MAGIC.to_le_bytes();
     (0..window.len()).step_by(ALIGN as usize).find_map(|offset| {
         let bytes = window.get(offset..)?.first_chunk::<FRAME_HEADER>()?;
         if !bytes.starts_with(&magic) {
             return None;
         }
-        FrameHeader::decode(bytes, at + offset as u64).filter(|header| header.next() <= limit)
+        FrameHeader::decode(bytes, at + offset as u64, salt).filter(|header| header.next() <= limit)
     })
+}
+
+/// The salt of a segment whose header is damaged, from its first frame; `None` when that is not whole either.
+pub(super) fn guess_salt(file: &dyn StorageFile, base: u64) -> Option<u32> {
+    let mut bytes = [0; FRAME_HEADER];
+    let read = read_full(file, &mut bytes, SEGMENT_HEADER).ok()?;
+    let salt = FrameHeader::salt_of(&bytes);
+    let header = FrameHeader::decode(&bytes, base + SEGMENT_HEADER, salt).filter(|_| read == bytes.len())?;
+    let mut body = vec![0; header.body_len.min(file.size().ok()?.try_into().unwrap_or(u32::MAX)) as usize];
+    let read = read_full(file, &mut body, SEGMENT_HEADER + FRAME_HEADER as u64).ok()?;
+    (read == header.body_len as usize && crc32c(&body) == header.body_crc).then_some(salt)
 }
 
 /// Where the frames of a segment end, and the stamp of the last: the end of the last whole frame in it. Damage before it

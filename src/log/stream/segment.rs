@@ -2,12 +2,13 @@
 //!
 //! A file is named by its base position (20 digits); the byte at file offset `n` has position `base + n`. Header, 64
 //! bytes little endian: magic u32, CRC32C of the bytes from 8 on u32, format version u32, header size u32, base u64, end
-//! of the segment before it u64, last stamp before it u64, 24 bytes reserved. So a sealed segment's end is known from
+//! of the segment before it u64, last stamp before it u64, salt of its frames u32, 20 bytes reserved. So a sealed segment's end is known from
 //! its successor, without a scan.
 
 use crate::log::checksum::crc32c;
 use crate::log::errors::LogError;
 use crate::log::storage::{StorageFile, read_full};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,19 +26,27 @@ pub(super) struct SegmentHeader {
     pub(super) base: u64,
     pub(super) previous_end: u64,
     pub(super) previous_stamp: u64,
+    pub(super) salt: u32,
 }
 
 impl SegmentHeader {
+    /// The header of a new segment, its salt one that no segment had before.
+    pub(super) fn new(base: u64, previous_end: u64, previous_stamp: u64) -> Self {
+        let salt = (RandomState::new().hash_one(base) >> 32) as u32;
+        Self { base, previous_end, previous_stamp, salt }
+    }
+
     pub(super) fn encode(&self) -> [u8; SEGMENT_HEADER as usize] {
         let mut out = [0; SEGMENT_HEADER as usize];
         let size = SEGMENT_HEADER as u32;
-        let fields: [(usize, &[u8]); 6] = [
+        let fields: [(usize, &[u8]); 7] = [
             (0, &MAGIC.to_le_bytes()),
             (8, &FORMAT_VERSION.to_le_bytes()),
             (12, &size.to_le_bytes()),
             (16, &self.base.to_le_bytes()),
             (24, &self.previous_end.to_le_bytes()),
             (32, &self.previous_stamp.to_le_bytes()),
+            (40, &self.salt.to_le_bytes()),
         ];
         for (at, field) in fields {
             out[at..at + field.len()].copy_from_slice(field);
@@ -58,7 +67,7 @@ impl SegmentHeader {
         if word(8) != FORMAT_VERSION {
             return Err(LogError::Version { what: "segment", found: word(8), known: FORMAT_VERSION });
         }
-        let header = Self { base: long(16), previous_end: long(24), previous_stamp: long(32) };
+        let header = Self { base: long(16), previous_end: long(24), previous_stamp: long(32), salt: word(40) };
         Ok((header.base == base).then_some(header))
     }
 
@@ -90,15 +99,18 @@ pub(crate) struct Segment {
     pub(super) file: Arc<dyn StorageFile>,
     /// What its header says of its predecessor; an empty segment is replaced under the same words.
     pub(super) previous: (u64, u64),
+    pub(super) salt: u32,
     end: AtomicU64,
     stamp: AtomicU64,
     released: AtomicBool,
 }
 
 impl Segment {
-    pub(super) fn new(base: u64, size: u64, file: Arc<dyn StorageFile>, previous: (u64, u64)) -> Self {
-        let (end, stamp) = (AtomicU64::new(base + SEGMENT_HEADER), AtomicU64::new(previous.1));
-        Self { base, size, file, previous, end, stamp, released: AtomicBool::new(false) }
+    pub(super) fn new(header: SegmentHeader, size: u64, file: Arc<dyn StorageFile>) -> Self {
+        let SegmentHeader { base, previous_end, previous_stamp, salt } = header;
+        let (end, stamp) = (AtomicU64::new(base + SEGMENT_HEADER), AtomicU64::new(previous_stamp));
+        let previous = (previous_end, previous_stamp);
+        Self { base, size, file, previous, salt, end, stamp, released: AtomicBool::new(false) }
     }
 
     /// Position of the first frame.
@@ -154,7 +166,7 @@ mod tests {
 
     #[test]
     fn header_is_found_only_under_its_own_name() {
-        let header = SegmentHeader { base: 640, previous_end: 600, previous_stamp: 7 };
+        let header = SegmentHeader { base: 640, previous_end: 600, previous_stamp: 7, salt: 9 };
         let bytes = header.encode();
         assert_eq!(SegmentHeader::decode(&bytes, 640).unwrap(), Some(header));
         assert_eq!(SegmentHeader::decode(&bytes, 648).unwrap(), None);

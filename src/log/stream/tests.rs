@@ -195,3 +195,59 @@ fn a_share_taken_ahead_is_never_over_it() {
         assert_eq!(storage.list().unwrap().len(), 8);
     }
 }
+
+#[test]
+fn a_damaged_segment_header_costs_nothing() {
+    for victim in [0, 1, 3] {
+        let storage = memory();
+        let stream = open(&storage);
+        let written: Vec<_> = (0..8u8).map(|n| (put(&stream, 1, &[n; 400]).unwrap(), vec![n; 400])).collect();
+        let segments = stream.segments();
+        assert_eq!(segments.len(), 4);
+        drop(stream);
+        let file = storage.open(&format!("{:020}", segments[victim].base)).unwrap();
+        file.write_at(&[IoSlice::new(&[0x55; 64])], 0).unwrap();
+        let stream = open(&storage);
+        assert_eq!(all(&stream, 0), written, "segment {victim}");
+        put(&stream, 2, b"on").unwrap();
+        assert_eq!(all(&open(&storage), 0).len(), 9);
+    }
+}
+
+#[test]
+fn a_read_beside_recycling_gets_its_bytes_or_an_error() {
+    let stream = open(&memory());
+    let body = |n: u64| n.to_le_bytes().repeat(25);
+    let written = parking_lot::Mutex::new(vec![(put(&stream, 0, &body(0)).unwrap(), 0)]);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 1..6000 {
+                if !stream.has_room(256) {
+                    stream.release_before(stream.segments()[1].end);
+                }
+                written.lock().push((put(&stream, n, &body(n)).unwrap(), n));
+            }
+        });
+        let (mut last, mut read) = (0, 0);
+        for back in [1, 16, 22].into_iter().cycle() {
+            if last == 5999 {
+                break;
+            }
+            let known = written.lock();
+            let Some((position, n)) = known.len().checked_sub(back).and_then(|at| known.get(at)).copied() else {
+                continue;
+            };
+            last = known.last().map_or(0, |(_, n)| *n);
+            drop(known);
+            match stream.read_at(position, 48, 200) {
+                Ok(bytes) => {
+                    assert_eq!(bytes, body(n));
+                    read += 1;
+                }
+                Err(ReadError::Gone { .. }) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert!(read > 0);
+    });
+}

@@ -1,25 +1,17 @@
-//! The config as a user meets it: files in, settings or printed answers out.
+//! Files in, printed answers out: every file has its answer beside it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tailwater::config::{Source, load};
 
-fn env(name: &str) -> Option<String> {
-    match name {
-        "CANARY" => Some("canary-env".to_owned()),
-        "COLLECTOR" => Some("collector.example".to_owned()),
-        "PORT" => Some("4317".to_owned()),
-        "TOKEN" => Some("canary-token".to_owned()),
-        _ => None,
-    }
-}
+use super::env;
 
 fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/config").join(name)
 }
 
-fn files(name: &str) -> Vec<PathBuf> {
+pub(crate) fn files(name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory(name)).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));

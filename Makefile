@@ -1,0 +1,52 @@
+# The two that matter: `make run` and `make test`. See README.md.
+
+CARGO ?= cargo
+PYTHON ?= python3
+CONFIG ?= config.yaml
+# How long `make fuzz` and `make soak` go on, in seconds.
+FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 3600
+
+VENV := .venv
+export TAILWATER_VENV := $(CURDIR)/$(VENV)
+
+.PHONY: run build test lint fuzz bench soak clean venv
+
+# Starts the daemon: OTLP on localhost:4317 (gRPC) and localhost:4318 (HTTP), kept traces to the console.
+run:
+	$(CARGO) run --release --locked -- --config $(CONFIG)
+
+build:
+	$(CARGO) build --release --locked
+
+# Installs what the tests need, then runs every check; the last line says `N passed, N failed`.
+test: venv
+	tests/run
+
+lint:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+
+# The property tests on many more random cases than `make test` gives them, and the fuzz targets where there are any.
+fuzz:
+	tests/run-fuzz $(FUZZ_SECONDS)
+
+bench:
+	$(CARGO) bench --locked
+
+# The end-to-end tests again and again, for as long as SOAK_SECONDS says.
+soak: venv
+	tests/run-soak $(SOAK_SECONDS)
+
+clean:
+	$(CARGO) clean
+	rm -rf $(VENV)
+
+venv: $(VENV)/installed
+
+# Real OpenTelemetry SDKs for the end-to-end tests. Made anew when the requirements change.
+$(VENV)/installed: tests/python/requirements.txt
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@

@@ -1,0 +1,151 @@
+//! Criterion benches of the hot path, per span: scan, facts with policies and keywords, split, fold, stitch.
+
+#[path = "../tests/support/backwards.rs"]
+#[allow(dead_code, reason = "shared with the tests")]
+mod backwards;
+#[path = "support/spans.rs"]
+#[allow(dead_code, reason = "shared with the end-to-end benchmark")]
+mod spans;
+
+use bytes::Bytes;
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+use std::sync::Arc;
+use tailwater::otlp::{Blind, Stitch, scan, split};
+use tailwater::rules::{
+    Atoms, AtomsBuilder, Compiler, Fold, Observer, ObserverScratch, PercentileOf, PolicyKind, PolicySpec, Program,
+    StatusCode, TextKeys, ValueIds,
+};
+
+fn policy(name: &str, kind: PolicyKind) -> PolicySpec {
+    PolicySpec { name: name.into(), kind }
+}
+
+/// The policies of the side-by-side measurements that are there, and ours with `keywords` keywords.
+fn compile(keywords: usize) -> (Program, Atoms) {
+    let string = |key: &str, values: &[&str], enabled_regex_matching| PolicyKind::StringAttribute {
+        key: key.into(),
+        values: values.iter().map(|value| (*value).into()).collect(),
+        enabled_regex_matching,
+        cache_max_size: 10,
+        invert_match: false,
+    };
+    let latency = |threshold_ms| PolicyKind::Latency { threshold_ms, upper_threshold_ms: 0 };
+    let policies = [
+        policy("slow", latency(5000)),
+        policy("errors", PolicyKind::StatusCode { codes: vec![StatusCode::Error] }),
+        policy(
+            "tokens",
+            PolicyKind::NumericAttribute {
+                key: "gen_ai.usage.input_tokens".into(),
+                min_value: 100_000,
+                max_value: 100_000_000,
+                invert_match: false,
+            },
+        ),
+        policy(
+            "vip",
+            PolicyKind::And(vec![policy("tier", string("tenant.tier", &["vip"], false)), policy("ms", latency(100))]),
+        ),
+        policy("many", PolicyKind::SpanCount { min_spans: 500, max_spans: 0 }),
+        policy(
+            "flag",
+            PolicyKind::BooleanAttribute { key: "app.force_sample".into(), value: true, invert_match: false },
+        ),
+        policy("some", PolicyKind::Probabilistic { sampling_percentage: 1.0, hash_salt: "s".into() }),
+        policy(
+            "p99",
+            PolicyKind::LatencyPercentile {
+                percentile: 99.0,
+                by: vec!["service.name".into(), "gen_ai.request.model".into()],
+                floor_ms: 500,
+                warmup_ms: 5000,
+                min_count: 1000,
+                of: PercentileOf::Trace,
+            },
+        ),
+        policy("keyword", PolicyKind::PromptKeyword { keywords: spans::keywords(keywords) }),
+    ];
+    let mut builder = AtomsBuilder::default();
+    let program = Compiler::new(&mut builder, false).compile(&policies).expect("the policies compile");
+    let keys = TextKeys::new(tailwater::genai::TEXT_KEYS.iter().copied());
+    let atoms = builder.build(keys, Arc::new(ValueIds::default())).expect("the keywords fit");
+    (program.link(atoms.bits()), atoms)
+}
+
+fn benches(c: &mut Criterion) {
+    for (order, backward) in [("forward", false), ("backward", true)] {
+        let request = spans::requests(0, 34, 512, 2048, backward).swap_remove(0);
+        scans(c, order, &request);
+    }
+    let request = spans::requests(0, 34, 512, 2048, false).swap_remove(0);
+    layout(c, &request);
+}
+
+fn scans(c: &mut Criterion, order: &str, request: &Bytes) {
+    let count = scan(request, &mut Blind).expect("sound").spans() as u64;
+    let mut group = c.benchmark_group(order);
+    group.throughput(Throughput::Elements(count));
+    group.bench_function("scan", |b| b.iter(|| scan(black_box(request), &mut Blind)));
+    for keywords in [1, 1000] {
+        let (_, atoms) = compile(keywords);
+        let mut scratch = ObserverScratch::default();
+        group.bench_function(format!("facts/{keywords} keywords"), |b| {
+            b.iter(|| {
+                let mut observer = Observer::new(&atoms, &mut scratch);
+                let scanned = scan(black_box(request), &mut observer);
+                black_box((scanned, observer.finish()))
+            });
+        });
+    }
+    group.finish();
+}
+
+fn layout(c: &mut Criterion, request: &Bytes) {
+    let (program, atoms) = compile(1000);
+    let mut scratch = ObserverScratch::default();
+    let mut observer = Observer::new(&atoms, &mut scratch);
+    let scanned = scan(request, &mut observer).expect("sound");
+    let facts = observer.finish();
+    let mut group = c.benchmark_group("layout");
+    group.throughput(Throughput::Elements(scanned.spans() as u64));
+    group.bench_function("split", |b| b.iter(|| split(request, &scanned, &[0], 16, 16)));
+    group.bench_function("fold", |b| {
+        b.iter(|| {
+            let (mut fold, mut words) = (Fold::default(), vec![0; program.state_words()]);
+            (0..scanned.spans()).for_each(|i| program.fold(&atoms, &mut fold, &mut words, &facts, i));
+            black_box((fold, words))
+        });
+    });
+    let split = split(request, &scanned, &[0], 16, 16);
+    let pieces: Vec<_> = split
+        .pieces
+        .iter()
+        .map(|piece| {
+            let bytes = &split.blocks[piece.block as usize].bytes;
+            (piece.trace, Bytes::copy_from_slice(&bytes[piece.bytes.start as usize..piece.bytes.end as usize]))
+        })
+        .collect();
+    group.bench_function("stitch", |b| {
+        b.iter_batched(
+            || pieces.clone(),
+            |pieces| {
+                let mut stitch = Stitch::default();
+                for (trace, piece) in pieces {
+                    stitch.begin_entry();
+                    stitch.add(trace, piece).expect("sound");
+                }
+                stitch.finish()
+            },
+            BatchSize::SmallInput,
+        );
+    });
+    group.finish();
+}
+
+criterion_group! {
+    name = hot_path;
+    config = Criterion::default().sample_size(30).warm_up_time(std::time::Duration::from_millis(500)).measurement_time(std::time::Duration::from_secs(2));
+    targets = benches
+}
+criterion_main!(hot_path);

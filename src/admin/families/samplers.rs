@@ -1,0 +1,43 @@
+//! Traces, decisions and late spans, by pipeline.
+
+use super::seconds_between;
+use crate::admin::inventory::{
+    DAMAGED, DECISION_BYTES, DECISION_IDS, DECISION_LOG_BYTES, DECISION_LOG_MAX, DECISIONS, ENTRY_ERRORS, FORGOTTEN,
+    LATE_SPANS, SKELETON_BYTES, TRACES, UNDECIDED_SPANS, UNDECIDED_TRACES, WORKER_LAG,
+};
+use crate::admin::page::Page;
+use crate::admin::sources::SamplerSource;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) fn fill(page: &Page, samplers: &[SamplerSource], now: u64) {
+    for sampler in samplers {
+        let (pipeline, stats) = (sampler.pipeline.as_str(), &*sampler.stats);
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counters = [
+            (&TRACES, &stats.new_traces),
+            (&FORGOTTEN, &stats.forgotten),
+            (&DAMAGED, &stats.damaged),
+            (&ENTRY_ERRORS, &stats.entry_errors),
+        ];
+        counters.into_iter().for_each(|(metric, counter)| page.count(metric, &[pipeline], get(counter)));
+        let gauges = [
+            (&UNDECIDED_TRACES, &stats.undecided_traces),
+            (&UNDECIDED_SPANS, &stats.undecided),
+            (&SKELETON_BYTES, &stats.skeleton_bytes),
+            (&DECISION_IDS, &stats.memory_ids),
+            (&DECISION_BYTES, &stats.memory_bytes),
+        ];
+        gauges.into_iter().for_each(|(metric, gauge)| page.amount(metric, &[pipeline], get(gauge)));
+        page.count(&LATE_SPANS, &[pipeline, "keep"], get(&stats.late_kept));
+        page.count(&LATE_SPANS, &[pipeline, "drop"], get(&stats.late_dropped));
+        page.amount(&DECISION_LOG_BYTES, &[pipeline], sampler.decisions.bytes());
+        page.amount(&DECISION_LOG_MAX, &[pipeline], sampler.decisions.max_bytes());
+        // 0: the worker has not seen its first tick, and nothing waits for it.
+        let time = Some(get(&stats.log_time)).filter(|time| *time > 0);
+        page.gauge(&WORKER_LAG, &[pipeline], time.map_or(0.0, |time| seconds_between(time, now)));
+        for (policy, keep, evidence, traces) in stats.decisions() {
+            let outcome = if keep { "keep" } else { "drop" };
+            page.count(&DECISIONS, &[pipeline, policy, outcome, evidence.label()], traces);
+        }
+    }
+}

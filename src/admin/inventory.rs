@@ -1,0 +1,221 @@
+//! The table of all metrics. Families are filled by its constants, the reference in `docs/` is printed from it, and a
+//! test compares it with a scrape: what is not here cannot be on the page.
+//!
+//! Names are exactly as here: the Prometheus client adds no suffix. `otelcol_*` are the Collector's own, with its labels
+//! and its spelling (no `_total`), where the meaning is the same; ours are `tailwater_*`, counters end in `_total`.
+//! A name that has been released is not changed.
+
+/// How a number moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Only up, from 0 at the start of the process.
+    Counter,
+    /// Up and down.
+    Gauge,
+}
+
+/// When a metric is on the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appears {
+    /// Always.
+    Always,
+    /// With its first event; each label set for itself.
+    FirstEvent,
+}
+
+/// One row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    /// As in the scrape.
+    pub name: &'static str,
+    /// Counter or gauge.
+    pub kind: Kind,
+    /// As OpenTelemetry writes units: `By`, `s`, `{spans}`.
+    pub unit: &'static str,
+    /// Label names, in order.
+    pub labels: &'static [&'static str],
+    /// From the start, or later.
+    pub appears: Appears,
+    /// One line.
+    pub help: &'static str,
+}
+
+macro_rules! inventory {
+    ($($constant:ident: $kind:ident $name:literal in $unit:literal by [$($label:literal),*] $appears:ident, $help:literal;)*) => {
+        $(pub(super) const $constant: Metric = Metric {
+            name: $name,
+            kind: Kind::$kind,
+            unit: $unit,
+            labels: &[$($label),*],
+            appears: Appears::$appears,
+            help: $help,
+        };)*
+        /// Every metric, in the order of the reference.
+        pub const INVENTORY: &[Metric] = &[$($constant),*];
+    };
+}
+
+inventory! {
+    // Receivers.
+    ACCEPTED_SPANS: Counter "otelcol_receiver_accepted_spans" in "{spans}" by ["receiver", "transport"] Always,
+        "Spans acknowledged: they are in the log.";
+    REFUSED_SPANS: Counter "otelcol_receiver_refused_spans" in "{spans}" by ["receiver", "transport"] Always,
+        "Spans refused, where they could be counted.";
+    REQUESTS: Counter "tailwater_receiver_requests_total" in "{requests}" by ["receiver", "transport"] Always,
+        "Requests answered, refused ones included.";
+    RECEIVED_BYTES: Counter "tailwater_receiver_bytes_total" in "By" by ["receiver", "transport"] Always,
+        "Protobuf bytes of acknowledged requests, inflated and transcoded.";
+    REFUSED_REQUESTS: Counter "tailwater_receiver_refused_requests_total" in "{requests}" by ["receiver", "transport", "reason"] Always,
+        "Requests refused by receivers, by reason.";
+    SERVICE_REFUSED: Counter "tailwater_service_refused_requests_total" in "{requests}" by ["service"] Always,
+        "Requests refused because of this service: its memory cap, or its share of a log that is nearly full.";
+
+    // Log.
+    LOG_REFUSED: Counter "tailwater_log_refused_requests_total" in "{requests}" by ["reason"] Always,
+        "Requests that the log refused, by reason.";
+    LOG_BYTES: Gauge "tailwater_log_bytes" in "By" by [] Always,
+        "Segment files of the span log.";
+    LOG_MAX_BYTES: Gauge "tailwater_log_max_bytes" in "By" by [] Always,
+        "What the segment files of the span log may take.";
+    LOG_HELD_BYTES: Gauge "tailwater_log_held_bytes" in "By" by [] Always,
+        "Log from the oldest position on that a sampler or an exporter still needs.";
+    LOG_HEADROOM_BYTES: Gauge "tailwater_log_headroom_bytes" in "By" by [] Always,
+        "What can still be appended before intake is refused: the maximum less what is held.";
+    LOG_SEGMENTS: Gauge "tailwater_log_segments" in "{segments}" by [] Always,
+        "Segments of the span log.";
+    LOG_OLDEST: Gauge "tailwater_log_oldest_seconds" in "s" by [] Always,
+        "Age of the oldest record, in log time: how far back late spans and replays can read.";
+    LOG_FRAMES: Counter "tailwater_log_frames_total" in "{frames}" by [] Always,
+        "Requests appended.";
+    LOG_SPANS: Counter "tailwater_log_spans_total" in "{spans}" by [] Always,
+        "Spans appended.";
+    LOG_APPENDED: Counter "tailwater_log_appended_bytes_total" in "By" by [] Always,
+        "Bytes appended, headers included.";
+    LOG_WRITES: Counter "tailwater_log_writes_total" in "{writes}" by [] Always,
+        "Writes; each holds one or more requests.";
+    LOG_SYNCS: Counter "tailwater_log_syncs_total" in "{syncs}" by [] Always,
+        "Syncs that appends waited for.";
+
+    // Memory.
+    MEMORY_BYTES: Gauge "tailwater_memory_bytes" in "By" by ["part"] Always,
+        "Memory that the caps govern, by part.";
+    MEMORY_CAP: Gauge "tailwater_memory_cap_bytes" in "By" by ["part"] Always,
+        "Most bytes of each part; total is memory.total.";
+    BUFFER_BYTES: Gauge "tailwater_buffer_bytes" in "By" by ["service", "kind"] Always,
+        "Memory that a service holds: requests on their way, cached payload, skeletons.";
+    BUFFER_UNDECIDED: Gauge "tailwater_buffer_undecided_bytes" in "By" by ["service"] Always,
+        "Cached payload of undecided traces: the part of the cache that counts against the service's cap.";
+    BUFFER_HELD: Gauge "tailwater_buffer_held_bytes" in "By" by ["service"] Always,
+        "What counts against the service's cap.";
+    BUFFER_CAP: Gauge "tailwater_buffer_cap_bytes" in "By" by ["service"] Always,
+        "The service's cap.";
+    SPILLED: Counter "tailwater_buffer_spilled_bytes_total" in "By" by ["service"] Always,
+        "Payload of undecided traces that left the cache; the log has it.";
+
+    // Sampler.
+    TRACES: Counter "tailwater_traces_total" in "{traces}" by ["pipeline"] Always,
+        "Traces that began.";
+    UNDECIDED_TRACES: Gauge "tailwater_undecided_traces" in "{traces}" by ["pipeline"] Always,
+        "Traces that are not decided.";
+    UNDECIDED_SPANS: Gauge "tailwater_undecided_spans" in "{spans}" by ["pipeline"] Always,
+        "Spans of traces that are not decided, or whose decision is not written yet.";
+    DECISIONS: Counter "tailwater_decisions_total" in "{traces}" by ["pipeline", "policy", "outcome", "evidence"] FirstEvent,
+        "Traces decided, by the policy that decided (empty: none wanted it), keep or drop, and why then.";
+    LATE_SPANS: Counter "tailwater_late_spans_total" in "{spans}" by ["pipeline", "outcome"] Always,
+        "Spans that came after their trace's decision and followed it.";
+    SKELETON_BYTES: Gauge "tailwater_skeleton_bytes" in "By" by ["pipeline"] Always,
+        "Summaries of undecided traces.";
+    DECISION_IDS: Gauge "tailwater_decision_memory_traces" in "{traces}" by ["pipeline"] Always,
+        "Decided traces that late spans can still follow.";
+    DECISION_BYTES: Gauge "tailwater_decision_memory_bytes" in "By" by ["pipeline"] Always,
+        "Memory of decided traces.";
+    FORGOTTEN: Counter "tailwater_decisions_forgotten_total" in "{traces}" by ["pipeline"] Always,
+        "Decided traces forgotten before their late window was over, for want of memory; their ids are new again.";
+    DAMAGED: Counter "tailwater_damaged_total" in "{records}" by ["pipeline"] Always,
+        "Frames and pieces that could not be read from the log.";
+    ENTRY_ERRORS: Counter "tailwater_decision_write_errors_total" in "{writes}" by ["pipeline"] Always,
+        "Failed writes to the decision log; the decisions wait and take no effect.";
+    DECISION_LOG_BYTES: Gauge "tailwater_decision_log_bytes" in "By" by ["pipeline"] Always,
+        "Files of the decision log.";
+    DECISION_LOG_MAX: Gauge "tailwater_decision_log_max_bytes" in "By" by ["pipeline"] Always,
+        "What the files of the decision log may take.";
+    WORKER_LAG: Gauge "tailwater_worker_lag_seconds" in "s" by ["pipeline"] Always,
+        "How far the worker's log time is behind that of the log.";
+
+    // Exporters.
+    SENT_SPANS: Counter "otelcol_exporter_sent_spans" in "{spans}" by ["exporter"] Always,
+        "Spans that the backend took.";
+    FAILED_SPANS: Counter "otelcol_exporter_send_failed_spans" in "{spans}" by ["exporter"] Always,
+        "Spans given up: a permanent error, or the end of retries.";
+    REJECTED_SPANS: Counter "tailwater_exporter_rejected_spans_total" in "{spans}" by ["exporter"] Always,
+        "Spans that a partial success named as not taken.";
+    RETRIES: Counter "tailwater_exporter_retries_total" in "{requests}" by ["exporter"] Always,
+        "Tries beyond the first.";
+    FAILURES: Gauge "tailwater_exporter_consecutive_failures" in "{requests}" by ["exporter"] Always,
+        "Failed tries since the last success.";
+    LAST_ERROR: Gauge "tailwater_exporter_last_error" in "1" by ["exporter", "kind"] Always,
+        "1 for the kind of the last failure since the last success (none: there is none), 0 for the others.";
+    IN_FLIGHT: Gauge "tailwater_exporter_in_flight_bytes" in "By" by ["exporter"] Always,
+        "Requests sent and not answered.";
+    AWAITING: Gauge "tailwater_exporter_awaiting_spans" in "{spans}" by ["pipeline", "exporter"] Always,
+        "Kept spans that wait for this exporter.";
+    LAG_SECONDS: Gauge "tailwater_exporter_lag_seconds" in "s" by ["pipeline", "exporter"] Always,
+        "How long the oldest kept span has been waiting, in log time.";
+    LAG_BYTES: Gauge "tailwater_exporter_lag_bytes" in "By" by ["pipeline", "exporter"] Always,
+        "Decision log behind the exporter's position.";
+
+    // Ledger.
+    LEDGER_SPANS: Gauge "tailwater_ledger_spans" in "{spans}" by ["pipeline", "exporter", "state"] Always,
+        "What became of every span read from the log, since the directory was new; the other states add up to accepted.";
+    LEDGER_DIFFERENCE: Gauge "tailwater_ledger_difference" in "{spans}" by ["pipeline", "exporter"] Always,
+        "Accepted less all other states: 0 at rest, more for a moment while spans move, never for long.";
+
+    // The Collector's own for tail_sampling.
+    POLICY_TRACES: Counter "otelcol_processor_tail_sampling_count_traces_sampled" in "{traces}" by ["policy", "sampled", "decision"] FirstEvent,
+        "Traces by what each policy said.";
+    GLOBAL_TRACES: Counter "otelcol_processor_tail_sampling_global_count_traces_sampled" in "{traces}" by ["sampled", "decision"] FirstEvent,
+        "Traces decided; not those over the size limits.";
+    POLICY_EXECUTIONS: Counter "otelcol_processor_tail_sampling_sampling_policy_execution_count" in "{executions}" by ["policy"] Always,
+        "How often each policy was asked.";
+    POLICY_ERRORS: Counter "otelcol_processor_tail_sampling_sampling_policy_evaluation_error" in "{errors}" by [] Always,
+        "Always 0: what could fail in a policy is refused at load.";
+    NEW_TRACES: Counter "otelcol_processor_tail_sampling_new_trace_id_received" in "{traces}" by [] FirstEvent,
+        "Traces that began.";
+    EARLY_RELEASES: Counter "otelcol_processor_tail_sampling_early_releases_from_cache_decision" in "{spans}" by ["sampled"] FirstEvent,
+        "Spans that came after their trace's decision and followed it.";
+    TRACES_ON_MEMORY: Gauge "otelcol_processor_tail_sampling_sampling_traces_on_memory" in "{traces}" by [] Always,
+        "Traces that are not decided.";
+    DROPPED_TOO_EARLY: Counter "otelcol_processor_tail_sampling_sampling_trace_dropped_too_early" in "{traces}" by [] Always,
+        "Always 0: no trace goes without a decision.";
+
+    // Process.
+    UPTIME: Counter "otelcol_process_uptime" in "s" by [] Always,
+        "Whole seconds since the start.";
+    CPU_SECONDS: Gauge "otelcol_process_cpu_seconds" in "s" by [] Always,
+        "CPU time of the process, user and system. Only goes up; a gauge because it has fractions.";
+    RSS: Gauge "otelcol_process_memory_rss" in "By" by [] Always,
+        "Resident memory of the process.";
+    BUILD_INFO: Gauge "tailwater_build_info" in "1" by ["version"] Always,
+        "1; the version is in the label.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_valid_and_each_is_there_once() {
+        let word = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        let mut names = HashSet::new();
+        for metric in INVENTORY {
+            let name = metric.name;
+            assert!(word(name) && names.insert(name), "{name}");
+            assert!(metric.labels.iter().all(|label| word(label) && !label.starts_with("__")), "{name}");
+            assert!(name.starts_with("tailwater_") || name.starts_with("otelcol_"), "{name}");
+            let total = metric.kind == Kind::Counter && name.starts_with("tailwater_");
+            assert_eq!(name.ends_with("_total"), total, "{name}");
+            assert!(metric.help.ends_with('.') && !metric.help.contains('\n'), "{name}");
+        }
+    }
+}

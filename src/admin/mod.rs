@@ -1,0 +1,31 @@
+//! What an operator sees of a running process: its own metrics, and whether it is well.
+//!
+//! All metrics stand in one table ([`INVENTORY`]); at a scrape each family is filled from the counters of the other
+//! modules ([`Sources`]). Nothing here decides or changes anything, and nothing imports the pipeline: it hands over
+//! [`Sources`] and an [`Observe`].
+//!
+//! Invariant: label values are ids of the config, names of services (a thousand at most) and words of the table's own;
+//! no text of a span can get here.
+
+mod board;
+mod families;
+mod go_time;
+mod health_check;
+mod inventory;
+mod metrics;
+mod observe;
+mod page;
+mod reference;
+mod routes;
+mod server;
+mod sources;
+
+pub use inventory::{Appears, INVENTORY, Kind, Metric};
+pub use metrics::Metrics;
+pub use observe::Observe;
+pub use reference::reference;
+pub use sources::{ExporterSource, MemoryCaps, ReceiverSource, SamplerSource, Sources};
+
+pub(crate) use board::Board;
+pub(crate) use routes::{health_routes, metrics_routes};
+pub(crate) use server::Server;

@@ -1,0 +1,88 @@
+//! Where the numbers come from: handles on the counters of the other modules, of one pipeline process.
+
+use crate::clock::SharedClock;
+use crate::exporters::ExporterStats;
+use crate::log::{Log, Services, Stream};
+use crate::otlp::IntakeBudget;
+use crate::receivers::ReceiverStats;
+use crate::sampler::{Delivery, SamplerStats, Scanned};
+use std::sync::Arc;
+
+/// A receiver of the config.
+#[derive(Debug, Clone)]
+pub struct ReceiverSource {
+    /// `otlp` or `otlp/name`.
+    pub id: String,
+    /// Its counters.
+    pub stats: Arc<ReceiverStats>,
+}
+
+/// A `tail_sampling` of one pipeline.
+#[derive(Debug, Clone)]
+pub struct SamplerSource {
+    /// The pipeline's id.
+    pub pipeline: String,
+    /// The processor's id, `tail_sampling` or `tail_sampling/name`.
+    pub processor: String,
+    /// Its counters.
+    pub stats: Arc<SamplerStats>,
+    /// Its exporters by id, and what each has delivered.
+    pub deliveries: Vec<(String, Arc<Delivery>)>,
+    /// Its decision log.
+    pub decisions: Stream,
+}
+
+/// An exporter of the config.
+#[derive(Debug, Clone)]
+pub struct ExporterSource {
+    /// `otlp` or `otlp/name`.
+    pub id: String,
+    /// Its counters.
+    pub stats: Arc<ExporterStats>,
+}
+
+/// Bytes that each part of the process may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryCaps {
+    /// All parts together.
+    pub total: u64,
+    /// Requests that receivers hold.
+    pub intake: u64,
+    /// Scanned requests between the log and the workers.
+    pub window: u64,
+    /// Payload cache.
+    pub cache: u64,
+    /// Skeletons.
+    pub skeletons: u64,
+    /// Decision memory.
+    pub decisions: u64,
+}
+
+/// All of it.
+#[derive(Clone)]
+pub struct Sources {
+    /// In the order of the config.
+    pub receivers: Vec<ReceiverSource>,
+    /// In the order of the config.
+    pub samplers: Vec<SamplerSource>,
+    /// In the order of the config.
+    pub exporters: Vec<ExporterSource>,
+    /// The span log.
+    pub log: Arc<dyn Log<Scanned>>,
+    /// Who is charged.
+    pub services: Arc<Services>,
+    /// What receivers hold.
+    pub intake: IntakeBudget,
+    /// What all may hold.
+    pub caps: MemoryCaps,
+    /// For the time since the start.
+    pub clock: SharedClock,
+    /// Monotonic time of the start, nanoseconds.
+    pub started: u64,
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sources").field("samplers", &self.samplers.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,126 @@
+//! Keys of `policies`. Nesting ends after two levels, so that the tables need no recursion.
+
+use super::Key;
+use super::Shape::{self, Block, Flag, Many, Number, Text, Whole, Words};
+
+const INVERT: Key = Key::new("invert_match", Flag, "A trace without a match matches.");
+const ATTRIBUTE: Key = Key::new("key", Text, "Key of a resource or span attribute.");
+
+const NONE: Shape = Block(&[]);
+const LATENCY: Shape = Block(&[
+    Key::new("threshold_ms", Whole, "Longer than this matches."),
+    Key::new("upper_threshold_ms", Whole, "Longer than this does not; 0 is no bound."),
+]);
+const STATUS: Shape =
+    Block(&[Key::new("status_codes", Many(&Words(&["OK", "ERROR", "UNSET"])), "Any span with one of these matches.")]);
+const STRING: Shape = Block(&[
+    ATTRIBUTE,
+    Key::new("values", Many(&Text), "Values or regular expressions."),
+    Key::new("enabled_regex_matching", Flag, "The values are unanchored regular expressions."),
+    Key::new("cache_max_size", Whole, "Taken; no effect on results."),
+    INVERT,
+]);
+const NUMERIC: Shape = Block(&[
+    ATTRIBUTE,
+    Key::new("min_value", Whole, "At least; 0 is not set."),
+    Key::new("max_value", Whole, "At most; 0 is not set."),
+    INVERT,
+]);
+const BOOLEAN: Shape = Block(&[ATTRIBUTE, Key::new("value", Flag, "Value looked for; false."), INVERT]);
+const COIN: Shape = Block(&[
+    Key::new("sampling_percentage", Number, "Share of traces that match."),
+    Key::new("hash_salt", Text, "Mixed into the hash of the trace id."),
+]);
+const SPANS: Shape =
+    Block(&[Key::new("min_spans", Whole, "At least."), Key::new("max_spans", Whole, "At most; 0 is no bound.")]);
+const PERCENTILE: Shape = Block(&[
+    Key::new("percentile", Number, "Above 0 and below 100."),
+    Key::new("by", Many(&Text), "Attribute keys whose values are told apart."),
+    Key::new("floor_ms", Whole, "Never keeps a trace that is not longer; 0."),
+    Key::new("warmup_ms", Whole, "Threshold while there are few observations; 5000."),
+    Key::new("min_count", Whole, "Observations before the percentile counts; 100."),
+    Key::new("of", Words(&["trace", "span"]), "What is observed; trace."),
+]);
+const KEYWORDS: Shape = Block(&[
+    Key::new("keywords", Many(&Text), "Words to look for in prompts and answers."),
+    Key::new("files", Many(&Text), "Files with a keyword a line, beside this file."),
+]);
+
+const LEAF_TYPES: &[&str] = &[
+    "always_sample",
+    "latency",
+    "status_code",
+    "string_attribute",
+    "numeric_attribute",
+    "boolean_attribute",
+    "probabilistic",
+    "span_count",
+    "latency_percentile",
+    "prompt_keyword",
+];
+const CHILD_TYPES: &[&str] = &[
+    "always_sample",
+    "latency",
+    "status_code",
+    "string_attribute",
+    "numeric_attribute",
+    "boolean_attribute",
+    "probabilistic",
+    "span_count",
+    "latency_percentile",
+    "prompt_keyword",
+    "not",
+];
+const TOP_TYPES: &[&str] = &[
+    "always_sample",
+    "latency",
+    "status_code",
+    "string_attribute",
+    "numeric_attribute",
+    "boolean_attribute",
+    "probabilistic",
+    "span_count",
+    "latency_percentile",
+    "prompt_keyword",
+    "not",
+    "and",
+    "drop",
+];
+
+/// The keys of a policy: those of the leaves, then what combines. Blocks of other types are taken without effect.
+macro_rules! policy {
+    ($types:expr, $not:expr, $and:expr, $drop:expr) => {
+        Block(&[
+            Key::new("name", Text, "Unique at the top level."),
+            Key::new("type", Words($types), "Which of the blocks counts."),
+            Key::new("always_sample", NONE, "Every trace matches."),
+            Key::new("latency", LATENCY, "From first start to last end, in whole milliseconds."),
+            Key::new("status_code", STATUS, "Status of any span."),
+            Key::new("string_attribute", STRING, "A string attribute."),
+            Key::new("numeric_attribute", NUMERIC, "An integer attribute within a range."),
+            Key::new("boolean_attribute", BOOLEAN, "A boolean attribute."),
+            Key::new("probabilistic", COIN, "A share of all traces, by trace id."),
+            Key::new("span_count", SPANS, "Number of spans."),
+            Key::new("latency_percentile", PERCENTILE, "Slower than a percentile of the past."),
+            Key::new("prompt_keyword", KEYWORDS, "A word in a prompt or an answer."),
+            Key::new("not", $not, "The sub-policy does not match."),
+            Key::new("and", $and, "All sub-policies match."),
+            Key::new("drop", $drop, "All sub-policies match: the trace is dropped, whatever others say."),
+            Key::ignored("trace_state"),
+            Key::ignored("trace_flags"),
+            Key::ignored("rate_limiting"),
+            Key::ignored("bytes_limiting"),
+            Key::ignored("ottl_condition"),
+            Key::ignored("composite"),
+            Key::ignored("evaluation_score"),
+        ])
+    };
+}
+
+const LEAF: Shape = policy!(LEAF_TYPES, Shape::Ignored, Shape::Ignored, Shape::Ignored);
+const NOT: Shape = Block(&[Key::new("not_sub_policy", LEAF, "One policy.")]);
+const CHILD: Shape = policy!(CHILD_TYPES, NOT, Shape::Ignored, Shape::Ignored);
+const AND: Shape = Block(&[Key::new("and_sub_policy", Many(&CHILD), "A list of policies.")]);
+const DROP: Shape = Block(&[Key::new("drop_sub_policy", Many(&CHILD), "A list of policies.")]);
+
+pub(crate) const POLICY: Shape = policy!(TOP_TYPES, NOT, AND, DROP);

@@ -1,0 +1,24 @@
+//! The config as a user meets it.
+
+mod answers;
+mod canary;
+mod layers;
+mod schema;
+mod values;
+
+/// The environment of these tests.
+fn env(name: &str) -> Option<String> {
+    match name {
+        "CANARY" => Some("canary-env".to_owned()),
+        "COLLECTOR" => Some("collector.example".to_owned()),
+        "POLICIES" => Some("[{name: all, type: always_sample}]".to_owned()),
+        "PORT" => Some("4317".to_owned()),
+        "TOKEN" => Some("canary-token".to_owned()),
+        _ => None,
+    }
+}
+
+/// No variable at all.
+fn no_env(_: &str) -> Option<String> {
+    None
+}

@@ -1,0 +1,12 @@
+//! End to end: the real daemon, real clients, a backend that records. One binary, one module for each topic.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod embed;
+mod exporters;
+mod pipelines;
+mod receivers;
+mod sdk;
+mod start;
+mod stop;

@@ -1,0 +1,99 @@
+//! The files below `pipelines/` and the repository's own `config.yaml` are valid, start, and deliver a failed trace.
+
+use crate::support::daemon::{Place, run_to_end};
+use crate::support::ports;
+use crate::support::sender::send_grpc;
+use crate::support::sink::Sink;
+use crate::support::spans::{assert_same, flatten};
+use crate::support::traffic::request;
+use crate::support::wait::until;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// What every file needs to run beside others: ports and a decision that does not take a minute.
+fn own_ports(place: &Place) -> Vec<String> {
+    vec![
+        format!("receivers.otlp.protocols.grpc.endpoint=127.0.0.1:{}", place.grpc),
+        format!("receivers.otlp.protocols.http.endpoint=127.0.0.1:{}", place.http),
+        format!("service.telemetry.metrics.address=127.0.0.1:{}", place.metrics),
+        "processors.tail_sampling.decision_wait=1s".to_owned(),
+    ]
+}
+
+fn own_directory(place: &Place) -> Vec<String> {
+    let directory = place.path().join("log");
+    vec![
+        format!("processors.tail_sampling.buffer.disk.directory={}", directory.display()),
+        "processors.tail_sampling.buffer.disk.max_size=512MiB".to_owned(),
+    ]
+}
+
+fn own_health() -> String {
+    format!("extensions.health_check.endpoint=127.0.0.1:{}", ports::free())
+}
+
+/// It is valid, starts, and delivers a failed trace to the sink.
+async fn check(place: Place, sink: Sink) {
+    let (code, printed) = run_to_end(&mut place.command("validate"));
+    assert_eq!(code, Some(0), "{printed}");
+    let mut daemon = place.start().await;
+    let failed = [request(10..11, 0), request(10..11, 1)];
+    for request in &failed {
+        send_grpc(daemon.grpc, request.clone()).await;
+    }
+    until("the failed trace is at the sink", || sink.count() >= 2).await;
+    assert!(daemon.terminate().await.0.success());
+    assert_same(&flatten(&failed), &sink.spans(), "a failed trace");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn minimal() {
+    let sink = Sink::grpc();
+    let place = Place::with_file(&file("pipelines/minimal.yaml"), |place| {
+        let sink = format!("exporters.otlp.endpoint=127.0.0.1:{}", sink.port());
+        [own_ports(place), own_directory(place), vec![sink]].concat()
+    });
+    check(place, sink).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn llm_gateway() {
+    let sink = Sink::http();
+    let place = Place::with_file(&file("pipelines/llm-gateway.yaml"), |place| {
+        [own_ports(place), own_directory(place), vec![own_health()]].concat()
+    });
+    let endpoint = format!("http://127.0.0.1:{}", sink.port());
+    check(place.environment("TRACES_ENDPOINT", endpoint).environment("TRACES_TOKEN", "secret"), sink).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn collector_user() {
+    let sink = Sink::grpc();
+    let place = Place::with_file(&file("pipelines/collector-user.yaml"), |place| {
+        [own_ports(place), vec![own_health()]].concat()
+    });
+    let buffer = format!("disk:{}", place.path().join("log").display());
+    let place = place.environment("OTLP_BACKEND", format!("127.0.0.1:{}", sink.port()));
+    check(place.environment("TAILWATER_BUFFER", buffer), sink).await;
+}
+
+/// What `make run` starts prints the failed trace.
+#[tokio::test(flavor = "multi_thread")]
+async fn make_run() {
+    let place = Place::with_file(&file("config.yaml"), |place| [own_ports(place), own_directory(place)].concat());
+    let mut daemon = place.start().await;
+    send_grpc(daemon.grpc, request(10..11, 1)).await;
+    until("the failed trace is printed", || daemon.log().contains("chat 1")).await;
+    assert!(daemon.terminate().await.0.success());
+}
+
+#[test]
+fn every_file_has_a_test() {
+    let mut names: Vec<_> = fs::read_dir(file("pipelines")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["collector-user.yaml", "llm-gateway.yaml", "minimal.yaml"]);
+}

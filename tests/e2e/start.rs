@@ -1,0 +1,52 @@
+//! Starts that must fail, clearly and without harm: a directory in use, a taken port, a config with errors.
+
+use crate::support::daemon::{Place, run_to_end};
+use crate::support::recipe::{ERRORS, Recipe};
+use crate::support::sender::send_grpc;
+use crate::support::sink::Sink;
+use crate::support::traffic::request;
+use crate::support::wait::until;
+use std::net::TcpListener;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_daemon_on_the_directory_is_refused() {
+    let sink = Sink::grpc();
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]));
+    let mut daemon = place.start().await;
+    let (code, printed) = run_to_end(&mut place.command("run"));
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(printed.contains("is in use by another process (pid"), "{printed}");
+    // The first goes on as if nothing had been.
+    send_grpc(daemon.grpc, request(0..1, 1)).await;
+    until("the first still delivers", || sink.count() == 1).await;
+    assert!(daemon.terminate().await.0.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_taken_port_is_named() {
+    let sink = Sink::grpc();
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]));
+    for port in [place.grpc, place.http] {
+        let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let (code, printed) = run_to_end(&mut place.command("run"));
+        drop(taken);
+        assert_eq!(code, Some(1), "{printed}");
+        assert!(printed.contains(&format!("127.0.0.1:{port}")), "{printed}");
+    }
+    // Nothing stays behind that would keep the next start from working.
+    let mut daemon = place.start().await;
+    assert!(daemon.terminate().await.0.success());
+    assert!(!daemon.log().contains('\x1b'), "a log file has colours: {}", daemon.log());
+}
+
+#[test]
+fn a_config_with_errors_is_not_started() {
+    let recipe = Recipe::new("[{name: a, type: allways_sample}]", &[]).exporter("debug", "{}");
+    let place = Place::new(&recipe);
+    for subcommand in ["run", "validate"] {
+        let (code, printed) = run_to_end(&mut place.command(subcommand));
+        assert_eq!(code, Some(78), "{printed}");
+        assert!(printed.contains("did you mean `always_sample`?"), "{printed}");
+    }
+    assert!(!place.path().join("log").exists());
+}

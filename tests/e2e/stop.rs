@@ -1,0 +1,215 @@
+//! Stops and kills: what was acknowledged and must be kept is at the sink after the next start, whole; once, but for
+//! the batch in flight at a kill.
+
+use crate::support::daemon::{Daemon, Place};
+use crate::support::recipe::{ERRORS, Recipe};
+use crate::support::sender::{grpc, send_grpc};
+use crate::support::sink::Sink;
+use crate::support::spans::{Flat, assert_contains, assert_same, flatten, of_traces, repeated, traces};
+use crate::support::traffic::{fails, request};
+use crate::support::wait::until;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// SIGTERM with nothing in flight: receivers, workers and exporters have nothing to wait for.
+const QUICK: Duration = Duration::from_secs(10);
+const PARTS: u64 = 4;
+
+/// The spans of the traces among `numbers` that fail.
+fn kept(numbers: impl IntoIterator<Item = u64>) -> Vec<Flat> {
+    let failing = numbers.into_iter().filter(|trace| fails(*trace));
+    let requests: Vec<_> =
+        failing.flat_map(|trace| (0..PARTS).map(move |part| request(trace..trace + 1, part))).collect();
+    flatten(&requests)
+}
+
+async fn send_all(daemon: &Daemon, numbers: std::ops::Range<u64>) {
+    for part in 0..PARTS {
+        send_grpc(daemon.grpc, request(numbers.clone(), part)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_leaves_undecided_traces_for_the_next_start() {
+    let sink = Sink::grpc();
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(4));
+    let mut daemon = place.start().await;
+    send_all(&daemon, 0..200).await;
+    let (status, took) = daemon.terminate().await;
+    assert!(status.success() && took < QUICK, "{status} after {took:?}");
+    assert_eq!(sink.count(), 0, "decided too early");
+    let mut daemon = place.start().await;
+    // Spans of the same traces from after the restart belong to them.
+    send_grpc(daemon.grpc, request(0..200, PARTS)).await;
+    let expected = flatten(&all_parts(0..200, PARTS + 1));
+    until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    assert!(daemon.terminate().await.0.success());
+    assert_same(&expected, &sink.spans(), "after a restart");
+}
+
+/// Parts 0 to `parts` of the traces that fail.
+fn all_parts(numbers: std::ops::Range<u64>, parts: u64) -> Vec<ExportTraceServiceRequest> {
+    let failing = numbers.filter(|trace| fails(*trace));
+    failing.flat_map(|trace| (0..parts).map(move |part| request(trace..trace + 1, part))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigkill_leaves_undecided_traces_for_the_next_start() {
+    let sink = Sink::grpc();
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(3));
+    let mut daemon = place.start().await;
+    send_all(&daemon, 0..200).await;
+    daemon.kill();
+    assert_eq!(sink.count(), 0, "decided too early");
+    // A kill during the replay of the first kill changes nothing.
+    let mut daemon = place.start_without_waiting();
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    daemon.kill();
+    let mut daemon = place.start().await;
+    let expected = kept(0..200);
+    until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    assert!(daemon.terminate().await.0.success());
+    assert_same(&expected, &sink.spans(), "after two kills");
+    // What was decided and delivered is not decided or delivered again.
+    let mut daemon = place.start().await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(daemon.terminate().await.0.success());
+    assert_same(&expected, &sink.spans(), "after one more start");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_decides_what_a_memory_buffer_holds() {
+    let sink = Sink::grpc();
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(3600).memory());
+    let mut daemon = place.start().await;
+    send_all(&daemon, 0..200).await;
+    let (status, took) = daemon.terminate().await;
+    assert!(status.success() && took < QUICK, "{status} after {took:?}");
+    assert_same(&kept(0..200), &sink.spans(), "a memory buffer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_with_a_dead_backend_ends_in_bounded_time() {
+    let mut sink = Sink::dead();
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]));
+    let mut daemon = place.start().await;
+    send_all(&daemon, 0..200).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let (status, took) = daemon.terminate().await;
+    // The daemon gives exporters 15 s; 30 s are what Kubernetes gives the daemon.
+    assert!(status.success() && took < Duration::from_secs(25), "{status} after {took:?}");
+    sink.start();
+    let mut daemon = place.start().await;
+    let expected = kept(0..200);
+    until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    assert!(daemon.terminate().await.0.success());
+    assert_same(&expected, &sink.spans(), "after the backend came back");
+}
+
+/// Senders that go on until told to stop; they note which traces were acknowledged whole, and which may have been.
+struct Load {
+    senders: JoinSet<()>,
+    stop: Arc<Mutex<bool>>,
+    sent: Arc<Mutex<Acknowledged>>,
+}
+
+#[derive(Default)]
+struct Acknowledged {
+    whole: BTreeSet<u64>,
+    /// A part was refused or its answer was lost.
+    doubtful: BTreeSet<u64>,
+}
+
+const TRACES_PER_REQUEST: u64 = 50;
+
+impl Load {
+    /// Four senders; each sends the parts of its own traces one after the other.
+    fn start(port: u16, first: u64) -> Self {
+        let (stop, sent) = (Arc::new(Mutex::new(false)), Arc::<Mutex<Acknowledged>>::default());
+        let mut senders = JoinSet::new();
+        for sender in 0..4 {
+            let (stop, sent) = (stop.clone(), sent.clone());
+            let mut next = first + sender * 10_000_000;
+            senders.spawn(async move {
+                let mut client = grpc(port);
+                while !*stop.lock() {
+                    let traces = next..next + TRACES_PER_REQUEST;
+                    next = traces.end;
+                    let mut whole = true;
+                    for part in 0..PARTS {
+                        whole &= client.export(request(traces.clone(), part)).await.is_ok();
+                    }
+                    let mut sent = sent.lock();
+                    if whole { sent.whole.extend(traces) } else { sent.doubtful.extend(traces) }
+                }
+            });
+        }
+        Self { senders, stop, sent }
+    }
+
+    async fn end(mut self) -> Acknowledged {
+        *self.stop.lock() = true;
+        while let Some(ended) = self.senders.join_next().await {
+            ended.unwrap();
+        }
+        std::mem::take(&mut *self.sent.lock())
+    }
+}
+
+/// Every acknowledged trace is there whole, nothing came that was not sent, and what repeats is at most `repeats`.
+fn assert_kept(sent: &Acknowledged, sink: &Sink, repeats: usize) {
+    assert!(sent.whole.len() > 1000, "{} traces are no load", sent.whole.len());
+    let spans = sink.spans();
+    let expected = kept(sent.whole.iter().copied());
+    assert_contains(&expected, &spans, "acknowledged and to be kept");
+    let possible = kept(sent.whole.iter().chain(&sent.doubtful).copied());
+    let foreign: BTreeSet<_> = traces(&spans).difference(&traces(&possible)).cloned().collect();
+    assert!(foreign.is_empty(), "kept though nothing failed: {foreign:?}");
+    let (all, acknowledged) = (repeated(&spans), of_traces(&spans, &traces(&expected)));
+    assert!(all <= repeats, "{all} spans came again, {} of acknowledged traces", repeated(&acknowledged));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_under_load_loses_nothing_and_repeats_nothing() {
+    let sink = Sink::grpc();
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(2));
+    let mut daemon = place.start().await;
+    let load = Load::start(daemon.grpc, 0);
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let (status, took) = daemon.terminate().await;
+    assert!(status.success() && took < QUICK, "{status} after {took:?}");
+    let sent = load.end().await;
+    let mut daemon = place.start().await;
+    let expected = kept(sent.whole.iter().copied()).len();
+    until("all kept spans are at the sink", || sink.count() >= expected).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(daemon.terminate().await.0.success());
+    assert_kept(&sent, &sink, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigkill_under_load_loses_nothing() {
+    let sink = Sink::grpc();
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(2));
+    let mut all = Acknowledged::default();
+    for round in 0..3 {
+        let mut daemon = place.start().await;
+        let load = Load::start(daemon.grpc, round * 1_000_000);
+        tokio::time::sleep(Duration::from_millis(2700)).await;
+        daemon.kill();
+        let mut sent = load.end().await;
+        all.whole.append(&mut sent.whole);
+        all.doubtful.append(&mut sent.doubtful);
+    }
+    let mut daemon = place.start().await;
+    let expected = kept(all.whole.iter().copied()).len();
+    until("all kept spans are at the sink", || sink.count() >= expected).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert!(daemon.terminate().await.0.success());
+    // One batch may have been in flight at each kill.
+    assert_kept(&all, &sink, 3 * 8192);
+}

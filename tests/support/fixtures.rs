@@ -1,0 +1,37 @@
+//! Requests that real instrumentations have sent, recorded: see `tests/fixtures/README.md`.
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use prost::Message;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One recorded request.
+#[derive(Debug)]
+pub(crate) struct Fixture {
+    pub(crate) name: String,
+    /// As it was sent.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) message: ExportTraceServiceRequest,
+}
+
+/// The protobuf requests of `tests/fixtures/dialects`.
+pub(crate) fn protobuf() -> Vec<Fixture> {
+    let decode = |bytes: &[u8]| ExportTraceServiceRequest::decode(bytes).unwrap();
+    read("pb").into_iter().map(|(name, bytes)| Fixture { message: decode(&bytes), name, bytes }).collect()
+}
+
+/// The OTLP JSON requests, as a JavaScript exporter has sent them.
+pub(crate) fn json() -> Vec<Fixture> {
+    let decode = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap();
+    read("json").into_iter().map(|(name, bytes)| Fixture { message: decode(&bytes), name, bytes }).collect()
+}
+
+fn read(extension: &str) -> Vec<(String, Vec<u8>)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dialects");
+    let mut files: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|found| found == extension));
+    files.sort();
+    assert!(files.len() >= 2, "{} fixtures *.{extension}", files.len());
+    let name = |file: &PathBuf| file.file_name().unwrap().to_str().unwrap().to_owned();
+    files.iter().map(|file| (name(file), fs::read(file).unwrap())).collect()
+}

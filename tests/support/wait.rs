@@ -1,0 +1,16 @@
+//! Waiting for something to become true, with an end.
+
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How long a test waits for what must come; machines of CI are slow and shared.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until `holds`; fails with what was waited for.
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "waited {} s in vain: {what}", PATIENCE.as_secs());
+        sleep(Duration::from_millis(20)).await;
+    }
+}
