@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 fn all(shape: &Shape, requests: usize) -> (Vec<ExportTraceServiceRequest>, u64, usize) {
-    let mut made = Requests::new(Arc::new(shape.clone()));
+    let mut made = Requests::new(Arc::new(shape.clone()), 1_700_000_000_000_000_000);
     let (mut out, mut bytes) = (Vec::new(), 0);
-    while let Some(request) = made.next(1_700_000_000_000_000_000) {
+    while let Some(request) = made.next() {
         let decoded = ExportTraceServiceRequest::decode(request.bytes.clone()).unwrap();
         let spans = decoded.resource_spans.iter().flat_map(|r| &r.scope_spans).map(|s| s.spans.len()).sum::<usize>();
         assert_eq!(spans, request.spans as usize);

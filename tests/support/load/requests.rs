@@ -30,10 +30,15 @@ pub(crate) struct Requests {
     next: u64,
     /// Traces there will be, once it is known.
     traces: Option<u64>,
+    begin: u64,
 }
 
+/// From one trace's begin to the next one's, ns.
+const APART: u64 = 1_000_000;
+
 impl Requests {
-    pub(crate) fn new(shape: Arc<Shape>) -> Self {
+    /// Traces begin from `begin` on, ns since the epoch.
+    pub(crate) fn new(shape: Arc<Shape>, begin: u64) -> Self {
         assert!(shape.spans.is_multiple_of(shape.parts) && shape.parts <= 64);
         let parts = |kind, variant| (0..shape.parts).map(|part| Part::new(&shape, kind, part, variant)).collect();
         Self {
@@ -43,6 +48,7 @@ impl Requests {
             scope: scope(),
             next: 0,
             traces: None,
+            begin,
             shape,
         }
     }
@@ -57,8 +63,8 @@ impl Requests {
         self.traces.unwrap_or(self.next.div_ceil(u64::from(self.shape.parts)))
     }
 
-    /// The next request with times from `time` (ns since the epoch); `None` when all traces are whole.
-    pub(crate) fn next(&mut self, time: u64) -> Option<Request> {
+    /// The next request; `None` when all traces are whole.
+    pub(crate) fn next(&mut self) -> Option<Request> {
         let wanted = (self.shape.per_request / self.shape.spans_of_part()).max(1) as usize;
         let mut parts = Vec::with_capacity(wanted);
         while parts.len() < wanted {
@@ -68,7 +74,7 @@ impl Requests {
                 None => break,
             }
         }
-        (!parts.is_empty()).then(|| self.encode(parts, time))
+        (!parts.is_empty()).then(|| self.encode(parts))
     }
 
     /// The next part of the stream; `Some(None)` where a trace that never began would have one.
@@ -92,7 +98,7 @@ impl Requests {
         &parts[part as usize]
     }
 
-    fn encode(&self, mut parts: Vec<(u64, u32)>, time: u64) -> Request {
+    fn encode(&self, mut parts: Vec<(u64, u32)>) -> Request {
         let services = self.resources.len() as u64;
         if services > 1 {
             parts.sort_by_key(|(trace, _)| trace % services);
@@ -116,7 +122,8 @@ impl Requests {
             }
             for (trace, number) in group {
                 let part = self.part(*trace, *number);
-                part.write(&mut out, &self.shape, *trace, time);
+                // A trace is as long as it is, however long its parts take to be sent.
+                part.write(&mut out, &self.shape, *trace, self.begin + *trace * APART);
                 spans += part.spans();
             }
             if self.shape.backwards {

@@ -64,7 +64,7 @@ impl Load {
         let abandon = CancellationToken::new();
         let (outcome, finish, sent) = (Arc::new(Outcome::default()), Arc::default(), Arc::default());
         let run = Run {
-            requests: Requests::new(shape.clone()),
+            requests: Requests::new(shape.clone(), SystemClock::new().unix()),
             pace,
             clients: (0..pace.connections).map(|_| Arc::new(Client::new(address))).collect(),
             outcome: outcome.clone(),
@@ -101,14 +101,14 @@ struct Run {
 
 impl Run {
     async fn run(mut self) -> u64 {
-        let (clock, start, tasks) = (SystemClock::new(), Instant::now(), TaskTracker::new());
+        let (start, tasks) = (Instant::now(), TaskTracker::new());
         let permits = Arc::new(Semaphore::new(self.pace.in_flight));
         let mut due = start;
         for number in 0.. {
             if self.finish.load(Ordering::Relaxed) {
                 self.requests.finish();
             }
-            let Some(request) = self.requests.next(clock.unix()) else { break };
+            let Some(request) = self.requests.next() else { break };
             tokio::time::sleep_until(due).await;
             if self.abandon.is_cancelled() {
                 break;
