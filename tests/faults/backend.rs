@@ -2,6 +2,7 @@
 
 use crate::daemon::{Place, Setup, within};
 use crate::load::{Load, Pace, Shape, Sink};
+use crate::metrics::settled_ledger;
 use crate::verdict::verdict;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -34,6 +35,10 @@ async fn a_dead_backend_costs_its_neighbour_nothing() {
         within(Duration::from_secs(60), || verdict(sink, &shape, None, traces).missing.is_empty()).await;
     }
     sleep(Duration::from_secs(4)).await;
+    for exporter in ["otlp/0", "otlp/1"] {
+        let ledger = settled_ledger(place.metrics, exporter).await;
+        assert_eq!(ledger["accepted"], outcome.counts().acknowledged, "{ledger:?}");
+    }
     let (at_healthy, at_other) =
         (verdict(&healthy, &shape, Some(&outcome), traces), verdict(&other, &shape, Some(&outcome), traces));
     at_healthy.assert_exact();

@@ -2,6 +2,7 @@
 
 use crate::daemon::{Place, Setup, within};
 use crate::load::{Load, Pace, Shape, Sink};
+use crate::metrics::settled_ledger;
 use crate::tmpfs::Tmpfs;
 use crate::verdict::verdict;
 use std::time::Duration;
@@ -36,6 +37,8 @@ async fn fills_up_and_recovers(place: &Place, mut sink: Sink, reason: &str) {
     let verdict = verdict(&sink, &shape, Some(&outcome), traces);
     verdict.assert_exact();
     assert_eq!(verdict.copies, 0, "{verdict:?}");
+    let ledger = settled_ledger(place.metrics, "otlp/0").await;
+    assert_eq!(ledger["accepted"], outcome.counts().acknowledged, "{ledger:?}");
     let (status, _) = daemon.terminate().await;
     assert!(status.success());
     place.check();

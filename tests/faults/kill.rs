@@ -2,6 +2,7 @@
 
 use crate::daemon::{Place, Setup, within};
 use crate::load::{Load, Pace, Shape, Sink, mix};
+use crate::metrics::settled_ledger;
 use crate::verdict::verdict;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -113,10 +114,14 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
     assert_eq!(outcome.counts().strange, 0);
     within(Duration::from_secs(60), || verdict(&sink, &shape, None, traces).missing.is_empty()).await;
     sleep(Duration::from_secs(DECISION_WAIT + 3)).await;
+    let ledger = settled_ledger(place.metrics, "otlp/0").await;
     let verdict = verdict(&sink, &shape, Some(&outcome), traces);
     let (status, _) = daemon.terminate().await;
     assert!(status.success());
-    eprintln!("{verdict:?}");
+    eprintln!("{verdict:?}\n{ledger:?}");
+    let counts = outcome.counts();
+    let surplus = ledger["accepted"] - counts.acknowledged;
+    assert!(surplus <= counts.maybe_twice, "{surplus} spans accepted more than once, {counts:?}");
     verdict.assert_exact();
     eprintln!("{}", place.check());
     assert!(verdict.unexplained <= kills * COPIES_PER_KILL, "{} spans came twice", verdict.unexplained);

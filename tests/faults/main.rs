@@ -13,6 +13,7 @@ mod full;
 mod hostile;
 mod kill;
 mod load_itself;
+mod metrics;
 mod neighbour;
 mod restart;
 mod tmpfs;

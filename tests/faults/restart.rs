@@ -2,6 +2,7 @@
 
 use crate::daemon::{Daemon, Place, Setup, within};
 use crate::load::{Load, Pace, Shape, Sink};
+use crate::metrics::settled_ledger;
 use crate::verdict::verdict;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -11,6 +12,9 @@ async fn ends_exact(load: Load, sink: &Sink, place: &Place, mut daemon: Daemon, 
     let (shape, outcome, traces) = load.finish().await;
     within(Duration::from_secs(60 + wait), || verdict(sink, &shape, None, traces).missing.is_empty()).await;
     sleep(Duration::from_secs(3)).await;
+    let ledger = settled_ledger(place.metrics, "otlp/0").await;
+    let counts = outcome.counts();
+    assert!(ledger["accepted"] - counts.acknowledged <= counts.maybe_twice, "{ledger:?} {counts:?}");
     let verdict = verdict(sink, &shape, Some(&outcome), traces);
     let (status, _) = daemon.terminate().await;
     assert!(status.success());
