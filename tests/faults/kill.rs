@@ -10,9 +10,9 @@ use tailwater::clock::{Clock, SystemClock};
 use tokio::time::{Instant, sleep};
 
 const DECISION_WAIT: u64 = 6;
-/// Spans a second; what is checked is 20,000.
+/// Spans a second, unless `TAILWATER_RATE` says less, for a build without optimisation; four fifths of it are checked,
+/// and two seconds of it undecided at each kill.
 const RATE: u64 = 25_000;
-const LEAST_UNDECIDED: u64 = 50_000;
 /// For all kills together.
 const PATIENCE: Duration = Duration::from_secs(1200);
 /// Kept spans that one tick brings and their batches in flight: what a kill may send again.
@@ -70,7 +70,9 @@ impl Undecided {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_over_fifty_kills() {
-    let kills = std::env::var("TAILWATER_KILLS").map_or(50, |kills| kills.parse().unwrap());
+    let number = |name, default| std::env::var(name).map_or(default, |number| number.parse::<u64>().unwrap());
+    let (kills, target) = (number("TAILWATER_KILLS", 50), number("TAILWATER_RATE", RATE));
+    let least_undecided = target * 2;
     let mut draw = Draw::new();
     let sink = Sink::start().await;
     let place = Place::new(&Setup { decision_wait: DECISION_WAIT, ..Setup::default() }, &[sink.address()]);
@@ -79,16 +81,16 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
     let mut daemon = place.start().await;
     undecided.started();
     let begun = Instant::now();
-    let load = Load::start(place.grpc, shape, Pace { rate: RATE, ..Pace::default() });
+    let load = Load::start(place.grpc, shape, Pace { rate: target, ..Pace::default() });
     let (mut least, mut early) = (u64::MAX, 0);
     for kill in 0..kills {
-        let ample = undecided.count(load.outcome.counts().acknowledged) > LEAST_UNDECIDED * 5 / 4;
+        let ample = undecided.count(load.outcome.counts().acknowledged) > least_undecided * 5 / 4;
         let soon = ample && draw.below(3) == 0;
         early += u64::from(soon);
         let wait = if soon { draw.below(300) } else { 1000 + draw.below(3000) };
         let until = Instant::now() + Duration::from_millis(wait);
         let mut spans = 0;
-        while Instant::now() < until || (!soon && spans < LEAST_UNDECIDED * 3 / 2) {
+        while Instant::now() < until || (!soon && spans < least_undecided * 3 / 2) {
             spans = undecided.count(load.outcome.counts().acknowledged);
             sleep(Duration::from_millis(20)).await;
             assert!(begun.elapsed() < PATIENCE, "kill {kill}: {spans} undecided, and no more");
@@ -97,7 +99,7 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
         daemon.kill();
         let spans = undecided.count(load.outcome.counts().acknowledged);
         undecided.stopped();
-        assert!(spans >= LEAST_UNDECIDED, "kill {kill}: {spans} undecided");
+        assert!(spans >= least_undecided, "kill {kill}: {spans} undecided");
         least = least.min(spans);
         daemon = place.spawn();
         undecided.started();
@@ -108,7 +110,7 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
     eprintln!(
         "{kills} kills, {early} of them early, in {took:.0?}: {counts:?}, {rate:.0} spans/s, least undecided {least}"
     );
-    assert!(rate >= 20_000.0, "{rate} spans/s");
+    assert!(rate >= target as f64 * 0.8, "{rate} spans/s");
 
     let (shape, outcome, traces) = load.finish().await;
     assert_eq!(outcome.counts().strange, 0);

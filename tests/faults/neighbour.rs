@@ -12,8 +12,9 @@ use tokio::time::sleep;
 /// Spans a second.
 const QUIET: u64 = 1_000;
 const LOUD: u64 = 20 * QUIET;
+const WAIT: Duration = Duration::from_secs(3);
 const WINDOW: Duration = Duration::from_secs(2);
-const WINDOWS: u32 = 5;
+const WINDOWS: u32 = 3;
 /// Two processes and a test share two cores: a turn of the scheduler each way.
 const NOISE: Duration = Duration::from_millis(15);
 
@@ -28,12 +29,12 @@ enum Full {
 impl Full {
     fn setup(self, on_full: &str) -> Setup {
         let (memory, disk) = match self {
-            Self::Cache => ("total: 256MiB, per_service: {default: 16MiB}", "max_size: 2GiB"),
-            Self::Skeletons => ("total: 256MiB, skeletons: 3MiB", "max_size: 2GiB"),
-            Self::Log => ("total: 256MiB", "max_size: 48MiB, segment_size: 1MiB"),
+            Self::Cache => ("total: 256MiB, per_service: {default: 8MiB}", "max_size: 2GiB"),
+            Self::Skeletons => ("total: 256MiB, skeletons: 1MiB", "max_size: 2GiB"),
+            Self::Log => ("total: 256MiB", "max_size: 24MiB, segment_size: 1MiB"),
         };
         let memory = format!("{memory}, on_full: {on_full}");
-        Setup { decision_wait: 5, memory, disk: disk.to_owned(), ..Setup::default() }
+        Setup { decision_wait: WAIT.as_secs(), memory, disk: disk.to_owned(), ..Setup::default() }
     }
 
     fn neighbour(self) -> Shape {
@@ -77,9 +78,9 @@ async fn check(full: Full, on_full: &str) {
     let (warm, stretch) = (Duration::from_secs(1), WINDOW * WINDOWS);
     sleep(warm + stretch).await;
     // The caps take a wait to fill.
-    let filled = warm + stretch + Duration::from_secs(6);
+    let filled = warm + stretch + WAIT + Duration::from_secs(1);
     let neighbour = Load::start(place.grpc, full.neighbour(), Pace { rate: LOUD, in_flight: 8, connections: 1 });
-    sleep(Duration::from_secs(6) + stretch).await;
+    sleep(WAIT + Duration::from_secs(1) + stretch).await;
     let (alone, beside) = (p99(&load, warm), p99(&load, filled));
     let (quiet, loud) = (load.outcome.counts(), neighbour.outcome.counts());
     eprintln!("{full:?} {on_full}: p99 {alone:?} alone, {beside:?} beside; {loud:?}");

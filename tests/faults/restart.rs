@@ -65,8 +65,8 @@ async fn sigterm_with_a_dead_backend_ends_in_bounded_time() {
 async fn a_long_backlog_at_the_skeleton_cap_goes_on_after_a_restart() {
     let sink = Sink::start().await;
     // 4 spans a trace: 5,000 traces a second, of which the cap holds those of one second.
-    let memory = "total: 256MiB, skeletons: 2MiB".to_owned();
-    let place = Place::new(&Setup { decision_wait: 20, memory, ..Setup::default() }, &[sink.address()]);
+    let memory = "total: 256MiB, skeletons: 1MiB".to_owned();
+    let place = Place::new(&Setup { decision_wait: 8, memory, ..Setup::default() }, &[sink.address()]);
     let mut daemon = place.start().await;
     let shape = Shape { run: 81, spans: 4, parts: 2, ..Shape::default() };
     let load = Load::start(place.grpc, shape, Pace::default());
@@ -79,7 +79,7 @@ async fn a_long_backlog_at_the_skeleton_cap_goes_on_after_a_restart() {
         let goes_on = within(Duration::from_secs(30), || outcome.counts().acknowledged > before + 20_000).await;
         assert!(goes_on, "it does not go on:\n{}", daemon.log());
     }
-    ends_exact(load, &sink, &place, daemon, 20).await;
+    ends_exact(load, &sink, &place, daemon, 8).await;
 }
 
 #[tokio::test]
