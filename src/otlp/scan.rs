@@ -7,7 +7,7 @@
 use super::TraceId;
 use super::span::{SpanError, Visitor, scan_span};
 use super::value::{AnyValue, key_value};
-use super::wire::{Cursor, WireError};
+use super::wire::{Cursor, Value, WireError, offset_in};
 use std::ops::Range;
 
 /// Where a span lies and whose it is.
@@ -54,7 +54,9 @@ pub struct Scan {
 pub fn scan(request: &[u8], visitor: &mut impl Visitor) -> Result<Scan, WireError> {
     u32::try_from(request.len()).map_err(|_| WireError::Truncated)?;
     let mut scan = Scan::default();
-    let mut cursor = Cursor::new(request, 0..request.len());
+    // A span takes about this much; the list grows where spans are smaller.
+    scan.spans.reserve(request.len() / 400);
+    let mut cursor = Cursor::new(request);
     while let Some((number, field)) = cursor.next()? {
         if number == 1 {
             scan.resource_spans(request, field.bytes()?, visitor)?;
@@ -91,29 +93,23 @@ impl Scan {
         self.parts.get(wide(&envelope.parts)).unwrap_or_default()
     }
 
-    fn resource_spans(
-        &mut self,
-        request: &[u8],
-        range: Range<usize>,
-        visitor: &mut impl Visitor,
-    ) -> Result<(), WireError> {
+    fn resource_spans(&mut self, request: &[u8], message: &[u8], visitor: &mut impl Visitor) -> Result<(), WireError> {
         let resource = index(self.resources.len());
-        let envelope = self.envelope(request, range.clone(), resource, |number, value| match number {
-            1 => value.bytes().map(drop),
-            3 => value.bytes().map(drop),
+        let envelope = self.envelope(request, message, resource, |number, value| match number {
+            1 | 3 => value.bytes().map(drop),
             _ => Ok(()),
         })?;
         visitor.begin_resource();
         let mut service = None;
         self.resources.push(envelope);
-        let mut cursor = Cursor::new(request, range.clone());
+        let mut cursor = Cursor::new(message);
         while let Some((number, field)) = cursor.next()? {
             if number == 1 {
                 resource_attributes(request, field.bytes()?, visitor, &mut service)?;
             }
         }
         self.services.push(service);
-        let mut cursor = Cursor::new(request, range);
+        let mut cursor = Cursor::new(message);
         while let Some((number, field)) = cursor.next()? {
             if number == 2 {
                 self.scope_spans(request, field.bytes()?, resource, visitor)?;
@@ -125,18 +121,18 @@ impl Scan {
     fn scope_spans(
         &mut self,
         request: &[u8],
-        range: Range<usize>,
+        message: &[u8],
         resource: u32,
         visitor: &mut impl Visitor,
     ) -> Result<(), WireError> {
         let scope = index(self.scopes.len());
-        let envelope = self.envelope(request, range.clone(), resource, |number, value| match number {
-            1 => check_scope(request, value.bytes()?),
+        let envelope = self.envelope(request, message, resource, |number, value| match number {
+            1 => check_scope(value.bytes()?),
             3 => value.bytes().map(drop),
             _ => Ok(()),
         })?;
         self.scopes.push(envelope);
-        let mut cursor = Cursor::new(request, range);
+        let mut cursor = Cursor::new(message);
         while let Some((number, field)) = cursor.next()? {
             if number == 2 {
                 self.span(request, field.bytes()?, scope, visitor);
@@ -146,9 +142,10 @@ impl Scan {
     }
 
     #[inline]
-    fn span(&mut self, request: &[u8], range: Range<usize>, scope: u32, visitor: &mut impl Visitor) {
-        let (start, end) = (index(range.start), index(range.end));
-        match scan_span(request, range, visitor) {
+    fn span(&mut self, request: &[u8], message: &[u8], scope: u32, visitor: &mut impl Visitor) {
+        let start = offset_in(request, message);
+        let (start, end) = (index(start), index(start + message.len()));
+        match scan_span(message, visitor) {
             Ok(head) => self.spans.push(SpanPlace { trace: head.trace, span: head.span, start, end, scope }),
             Err(error) => {
                 self.rejected += 1;
@@ -161,16 +158,16 @@ impl Scan {
     fn envelope(
         &mut self,
         request: &[u8],
-        range: Range<usize>,
+        message: &[u8],
         resource: u32,
-        check: impl Fn(u32, super::wire::Value) -> Result<(), WireError>,
+        check: impl Fn(u32, Value<'_>) -> Result<(), WireError>,
     ) -> Result<Envelope, WireError> {
         let first = self.parts.len();
-        let mut len = 0;
-        let mut cursor = Cursor::new(request, range);
-        let mut at = cursor.position();
+        let (end, mut len) = (offset_in(request, message) + message.len(), 0);
+        let mut cursor = Cursor::new(message);
+        let mut at = end - message.len();
         while let Some((number, field)) = cursor.next()? {
-            let start = std::mem::replace(&mut at, cursor.position());
+            let start = std::mem::replace(&mut at, end - cursor.rest().len());
             if number == 2 {
                 field.bytes()?;
                 continue;
@@ -188,18 +185,21 @@ impl Scan {
 
 fn resource_attributes(
     request: &[u8],
-    range: Range<usize>,
+    message: &[u8],
     visitor: &mut impl Visitor,
     service: &mut Option<Range<usize>>,
 ) -> Result<(), WireError> {
-    let mut cursor = Cursor::new(request, range);
+    let mut cursor = Cursor::new(message);
     while let Some((number, field)) = cursor.next()? {
         match number {
             1 => {
-                let range = field.bytes()?;
-                let (key, value) = key_value(request, range.clone(), 0)?;
-                if key == b"service.name" && service.is_none() {
-                    *service = text_range(request, range, value);
+                let (key, value) = key_value(field.bytes()?, 0)?;
+                if let AnyValue::Str(name) = value
+                    && key == b"service.name"
+                    && service.is_none()
+                {
+                    let start = offset_in(request, name);
+                    *service = Some(start..start + name.len());
                 }
                 visitor.resource_attribute(key, value);
             }
@@ -210,21 +210,12 @@ fn resource_attributes(
     Ok(())
 }
 
-/// Where in the request the text of an attribute lies.
-fn text_range(request: &[u8], attribute: Range<usize>, value: AnyValue<'_>) -> Option<Range<usize>> {
-    let AnyValue::Str(text) = value else {
-        return None;
-    };
-    let start = text.as_ptr().addr().checked_sub(request.as_ptr().addr())?;
-    (start >= attribute.start).then_some(start..start + text.len())
-}
-
-fn check_scope(request: &[u8], range: Range<usize>) -> Result<(), WireError> {
-    let mut cursor = Cursor::new(request, range);
+fn check_scope(message: &[u8]) -> Result<(), WireError> {
+    let mut cursor = Cursor::new(message);
     while let Some((number, field)) = cursor.next()? {
         match number {
             1 | 2 => _ = field.bytes()?,
-            3 => _ = key_value(request, field.bytes()?, 0)?,
+            3 => _ = key_value(field.bytes()?, 0)?,
             4 => _ = field.varint()?,
             _ => {}
         }

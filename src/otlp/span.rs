@@ -3,7 +3,6 @@
 use super::TraceId;
 use super::value::{AnyValue, key_value};
 use super::wire::{Cursor, WireError};
-use std::ops::Range;
 
 /// `Status.code` as OTLP numbers it.
 pub const STATUS_ERROR: u32 = 2;
@@ -81,18 +80,19 @@ impl Visitor for Blind {
     fn end_span(&mut self, _: &SpanHead) {}
 }
 
-/// Reads the span at `request[range]`; fields come in any order, the last of a repeated scalar wins.
-pub(crate) fn scan_span(
-    request: &[u8],
-    range: Range<usize>,
-    visitor: &mut impl Visitor,
-) -> Result<SpanHead, SpanError> {
+/// Reads a span message; fields come in any order, the last of a repeated scalar wins.
+#[inline]
+pub(crate) fn scan_span(message: &[u8], visitor: &mut impl Visitor) -> Result<SpanHead, SpanError> {
     visitor.begin_span();
-    let mut cursor = Cursor::new(request, range);
-    let (mut trace, mut span, mut parent) = (0..0, 0..0, 0..0);
+    let mut cursor = Cursor::new(message);
+    let (mut trace, mut span, mut parent) = (&[][..], &[][..], &[][..]);
     let (mut start, mut end, mut status, mut kind, mut flags) = (0, 0, 0, 0, 0);
     while let Some((number, field)) = cursor.next()? {
         match number {
+            9 => {
+                let (key, value) = key_value(field.bytes()?, 0)?;
+                visitor.span_attribute(key, value);
+            }
             1 => trace = field.bytes()?,
             2 => span = field.bytes()?,
             4 => parent = field.bytes()?,
@@ -100,43 +100,35 @@ pub(crate) fn scan_span(
             6 => kind = low32(field.varint()?),
             7 => start = field.fixed64()?,
             8 => end = field.fixed64()?,
-            9 => {
-                let (key, value) = key_value(request, field.bytes()?, 0)?;
-                visitor.span_attribute(key, value);
-            }
             10 | 12 | 14 => _ = field.varint()?,
-            11 => scan_event(request, field.bytes()?, visitor)?,
-            13 => check_link(request, field.bytes()?)?,
-            15 => status = status_code(request, field.bytes()?, status)?,
+            11 => scan_event(field.bytes()?, visitor)?,
+            13 => check_link(field.bytes()?)?,
+            15 => status = status_code(field.bytes()?, status)?,
             16 => flags = field.fixed32()?,
             _ => {}
         }
     }
-    let (trace, span, root) = ids(request, trace, span, parent)?;
+    let (trace, span, root) = ids(trace, span, parent)?;
     let head = SpanHead { trace, span, start, end, status, kind, flags, root };
     visitor.end_span(&head);
     Ok(head)
 }
 
-fn ids(
-    request: &[u8],
-    trace: Range<usize>,
-    span: Range<usize>,
-    parent: Range<usize>,
-) -> Result<(TraceId, u64, bool), SpanError> {
-    let bytes = |range| request.get(range).unwrap_or_default();
-    let trace = <[u8; 16]>::try_from(bytes(trace)).map_err(|_| SpanError::TraceIdLength)?;
+#[inline]
+fn ids(trace: &[u8], span: &[u8], parent: &[u8]) -> Result<(TraceId, u64, bool), SpanError> {
+    let trace = <[u8; 16]>::try_from(trace).map_err(|_| SpanError::TraceIdLength)?;
     let trace = TraceId::from_slice(&trace).ok_or(SpanError::TraceIdZero)?;
-    let span = <[u8; 8]>::try_from(bytes(span)).map_err(|_| SpanError::SpanIdLength)?;
+    let span = <[u8; 8]>::try_from(span).map_err(|_| SpanError::SpanIdLength)?;
     let span = u64::from_be_bytes(span);
     if span == 0 {
         return Err(SpanError::SpanIdZero);
     }
-    let parent = bytes(parent);
-    if !parent.is_empty() && parent.len() != 8 {
-        return Err(SpanError::ParentIdLength);
-    }
-    Ok((trace, span, parent.iter().all(|byte| *byte == 0)))
+    let parent = match parent.first_chunk::<8>() {
+        Some(id) if parent.len() == 8 => u64::from_be_bytes(*id),
+        None if parent.is_empty() => 0,
+        _ => return Err(SpanError::ParentIdLength),
+    };
+    Ok((trace, span, parent == 0))
 }
 
 /// Protobuf reads a 32-bit enum or integer from the low half of the varint.
@@ -145,14 +137,14 @@ fn low32(varint: u64) -> u32 {
     varint as u32
 }
 
-fn scan_event(request: &[u8], range: Range<usize>, visitor: &mut impl Visitor) -> Result<(), WireError> {
-    let mut cursor = Cursor::new(request, range);
+fn scan_event(message: &[u8], visitor: &mut impl Visitor) -> Result<(), WireError> {
+    let mut cursor = Cursor::new(message);
     while let Some((number, field)) = cursor.next()? {
         match number {
             1 => _ = field.fixed64()?,
             2 => _ = field.bytes()?,
             3 => {
-                let (key, value) = key_value(request, field.bytes()?, 0)?;
+                let (key, value) = key_value(field.bytes()?, 0)?;
                 visitor.event_attribute(key, value);
             }
             4 => _ = field.varint()?,
@@ -162,12 +154,12 @@ fn scan_event(request: &[u8], range: Range<usize>, visitor: &mut impl Visitor) -
     Ok(())
 }
 
-fn check_link(request: &[u8], range: Range<usize>) -> Result<(), WireError> {
-    let mut cursor = Cursor::new(request, range);
+fn check_link(message: &[u8]) -> Result<(), WireError> {
+    let mut cursor = Cursor::new(message);
     while let Some((number, field)) = cursor.next()? {
         match number {
             1..=3 => _ = field.bytes()?,
-            4 => _ = key_value(request, field.bytes()?, 0)?,
+            4 => _ = key_value(field.bytes()?, 0)?,
             5 => _ = field.varint()?,
             6 => _ = field.fixed32()?,
             _ => {}
@@ -177,8 +169,8 @@ fn check_link(request: &[u8], range: Range<usize>) -> Result<(), WireError> {
 }
 
 /// The code of one `Status` message; repeated messages merge, so one without a code leaves `before` as it is.
-fn status_code(request: &[u8], range: Range<usize>, before: u32) -> Result<u32, WireError> {
-    let mut cursor = Cursor::new(request, range);
+fn status_code(message: &[u8], before: u32) -> Result<u32, WireError> {
+    let mut cursor = Cursor::new(message);
     let mut code = before;
     while let Some((number, field)) = cursor.next()? {
         match number {

@@ -29,8 +29,10 @@ pub struct Stitch {
     spans: u64,
     duplicates: u64,
     bytes: usize,
-    /// Spans of the entry in hand: (span id, piece, place).
-    entry: HashMap<u64, Vec<Place>>,
+    /// Spans of the entry in hand by their id...
+    entry: HashMap<u64, Place>,
+    /// ...and those whose id another span of the entry has, with other bytes.
+    homonyms: Vec<(u64, Place)>,
     skipped: HashSet<(usize, usize)>,
 }
 
@@ -63,6 +65,7 @@ impl Stitch {
     /// The next piece begins another entry: duplicates are looked for within one entry only.
     pub fn begin_entry(&mut self) {
         self.entry.clear();
+        self.homonyms.clear();
     }
 
     /// Adds one piece of `trace`; the number of its spans that will leave.
@@ -86,16 +89,21 @@ impl Stitch {
         };
         let mut added = 0;
         for (number, place) in scan.spans.iter().enumerate() {
-            let twins = self.entry.entry(place.span).or_default();
+            let own = (index, place.start, place.end);
+            let first = *self.entry.entry(place.span).or_insert(own);
+            if first == own {
+                added += 1;
+                continue;
+            }
             let bytes = piece.get(place.start as usize..place.end as usize);
-            let twin = twins.iter().any(|(other, start, end)| {
-                self.pieces.get(*other).and_then(|(piece, _)| piece.get(*start as usize..*end as usize)) == bytes
-            });
-            if twin {
+            let same = |(other, start, end): Place| {
+                self.pieces.get(other).and_then(|(piece, _)| piece.get(start as usize..end as usize)) == bytes
+            };
+            if same(first) || self.homonyms.iter().any(|(id, other)| *id == place.span && same(*other)) {
                 self.duplicates += 1;
                 self.skipped.insert((index, number));
             } else {
-                twins.push((index, place.start, place.end));
+                self.homonyms.push((place.span, own));
                 added += 1;
             }
         }
@@ -128,7 +136,7 @@ impl Stitch {
         for (index, (piece, scan)) in self.pieces.iter().enumerate() {
             let slots: Vec<_> = scan.scopes.iter().map(|scope| resources.slot(piece, scan, scope)).collect();
             for (number, place) in scan.spans.iter().enumerate() {
-                if !self.skipped.contains(&(index, number))
+                if (self.skipped.is_empty() || !self.skipped.contains(&(index, number)))
                     && let Some(Some((resource, scope))) = slots.get(place.scope as usize)
                 {
                     resources.add(*resource, *scope, (index, place.start, place.end));

@@ -3,8 +3,7 @@
 //! Invariant: what is accepted here is accepted by any protobuf reader with a recursion limit of 100 (prost's), apart
 //! from the UTF-8 check: text stays bytes.
 
-use super::wire::{Cursor, Value, WireError};
-use std::ops::Range;
+use super::wire::{Cursor, WireError};
 
 /// Levels of `AnyValue` that are taken. Prost stops at 100 message levels; a map inside a map takes three of them and a
 /// span's attribute lies five deep, so 30 is what every reader behind us takes too.
@@ -31,109 +30,127 @@ pub enum AnyValue<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The key and the value of the `KeyValue` at `request[range]`.
-#[inline]
-pub(crate) fn key_value(request: &[u8], range: Range<usize>, depth: u32) -> Result<(&[u8], AnyValue<'_>), WireError> {
-    if let Some((key, value)) = plain_pair(request, &range) {
-        return Ok((request.get(key).unwrap_or_default(), any_value(request, value, depth)?));
+/// The key and the value of a `KeyValue` message.
+#[inline(always)]
+pub(crate) fn key_value(message: &[u8], depth: u32) -> Result<(&[u8], AnyValue<'_>), WireError> {
+    if let Some((key, value)) = plain_pair(message) {
+        return Ok((key, any_value(value, depth)?));
     }
-    let mut cursor = Cursor::new(request, range);
-    let (mut key, mut value) = (0..0, AnyValue::Empty);
+    any_pair(message, depth)
+}
+
+/// Any form of the message: other fields, repeated ones, long keys.
+#[cold]
+#[inline(never)]
+fn any_pair(message: &[u8], depth: u32) -> Result<(&[u8], AnyValue<'_>), WireError> {
+    let mut cursor = Cursor::new(message);
+    let (mut key, mut value) = (&[][..], AnyValue::Empty);
     while let Some((number, field)) = cursor.next()? {
         match number {
             1 => key = field.bytes()?,
-            2 => value = any_value(request, field.bytes()?, depth)?,
+            2 => value = any_value(field.bytes()?, depth)?,
             _ => {}
         }
     }
-    Ok((request.get(key).unwrap_or_default(), value))
+    Ok((key, value))
 }
 
-/// The ranges of key and value when the message is just these two fields, in either order, the key under 128 bytes:
-/// nearly every attribute there is.
-#[inline]
-fn plain_pair(request: &[u8], range: &Range<usize>) -> Option<(Range<usize>, Range<usize>)> {
-    let message = request.get(range.clone())?;
+/// Key and value when the message is just these two fields, in either order, the key under 128 bytes and the value
+/// under 2 MiB: nearly every attribute there is.
+#[inline(always)]
+fn plain_pair(message: &[u8]) -> Option<(&[u8], &[u8])> {
     match message {
         [0x0a, key_len, rest @ ..] if *key_len < 0x80 => {
-            let key_len = usize::from(*key_len);
-            let (key_start, value_tag) = (range.start + 2, rest.get(key_len)?);
-            let value = short_length(rest, key_len + 1)?;
-            let value_start = key_start + value.start;
-            (*value_tag == 0x12 && value.start + value.end == rest.len())
-                .then_some((key_start..key_start + key_len, value_start..range.end))
+            let (key, rest) = rest.split_at_checked(usize::from(*key_len))?;
+            let (0x12, rest) = rest.split_first().map(|(tag, rest)| (*tag, rest))? else { return None };
+            let (length, value) = short_length(rest)?;
+            (value.len() == length).then_some((key, value))
         }
         [0x12, rest @ ..] => {
-            let value = short_length(rest, 0)?;
-            let (value_start, value_end) = (value.start, value.start.checked_add(value.end)?);
-            let [0x0a, key_len, key @ ..] = rest.get(value_end..)? else {
-                return None;
-            };
-            let base = range.start + 1;
-            (*key_len < 0x80 && key.len() == usize::from(*key_len))
-                .then_some((range.end - key.len()..range.end, base + value_start..base + value_end))
+            let (length, rest) = short_length(rest)?;
+            let (value, rest) = rest.split_at_checked(length)?;
+            let [0x0a, key_len, key @ ..] = rest else { return None };
+            (*key_len < 0x80 && key.len() == usize::from(*key_len)).then_some((key, value))
         }
         _ => None,
     }
 }
 
-/// Reads a length of one or two bytes at `at`: `start` = where the payload begins, `end` = its length (not a position).
-#[inline]
-fn short_length(bytes: &[u8], at: usize) -> Option<Range<usize>> {
-    match *bytes.get(at..)? {
-        [low, ..] if low < 0x80 => Some(at + 1..usize::from(low)),
-        [low, high, ..] if high < 0x80 => Some(at + 2..usize::from(low & 0x7f) | usize::from(high) << 7),
+/// A length of up to three bytes, and what is behind it.
+#[inline(always)]
+fn short_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    match bytes {
+        [a, rest @ ..] if *a < 0x80 => Some((usize::from(*a), rest)),
+        [a, b, rest @ ..] if *b < 0x80 => Some((usize::from(*a & 0x7f) | usize::from(*b) << 7, rest)),
+        [a, b, c, rest @ ..] if *c < 0x80 => {
+            Some((usize::from(*a & 0x7f) | usize::from(*b & 0x7f) << 7 | usize::from(*c) << 14, rest))
+        }
         _ => None,
     }
 }
 
-/// Reads the `AnyValue` at `request[range]`; nested values are walked to their end but not kept.
-pub(crate) fn any_value(request: &[u8], range: Range<usize>, depth: u32) -> Result<AnyValue<'_>, WireError> {
+/// Reads an `AnyValue` message; nested values are walked to their end but not kept.
+#[inline(always)]
+pub(crate) fn any_value(message: &[u8], depth: u32) -> Result<AnyValue<'_>, WireError> {
+    // One field and nothing else, told by its tag: what SDKs write.
+    match message {
+        [0x0a, rest @ ..] => {
+            if let Some((length, text)) = short_length(rest)
+                && text.len() == length
+            {
+                return Ok(AnyValue::Str(text));
+            }
+        }
+        [0x10, value] if *value < 0x80 => return Ok(AnyValue::Bool(*value != 0)),
+        [0x18, value] if *value < 0x80 => return Ok(AnyValue::Int(i64::from(*value))),
+        _ => {}
+    }
+    any_value_of_any_form(message, depth)
+}
+
+#[inline(never)]
+fn any_value_of_any_form(message: &[u8], depth: u32) -> Result<AnyValue<'_>, WireError> {
     if depth >= MAX_DEPTH {
         return Err(WireError::Depth(MAX_DEPTH));
     }
-    let mut cursor = Cursor::new(request, range);
+    let mut cursor = Cursor::new(message);
     let mut value = AnyValue::Empty;
     while let Some((number, field)) = cursor.next()? {
         value = match number {
-            1 => AnyValue::Str(slice(request, field)?),
+            1 => AnyValue::Str(field.bytes()?),
             2 => AnyValue::Bool(field.varint()? != 0),
             3 => AnyValue::Int(field.varint()?.cast_signed()),
             4 => AnyValue::Double(f64::from_bits(field.fixed64()?)),
             5 => {
-                check_array(request, field.bytes()?, depth + 1)?;
-                AnyValue::Array(slice(request, field)?)
+                check_array(field.bytes()?, depth + 1)?;
+                AnyValue::Array(field.bytes()?)
             }
             6 => {
-                check_map(request, field.bytes()?, depth + 1)?;
-                AnyValue::Map(slice(request, field)?)
+                check_map(field.bytes()?, depth + 1)?;
+                AnyValue::Map(field.bytes()?)
             }
-            7 => AnyValue::Bytes(slice(request, field)?),
+            7 => AnyValue::Bytes(field.bytes()?),
             _ => value,
         };
     }
     Ok(value)
 }
 
-fn slice(request: &[u8], field: Value) -> Result<&[u8], WireError> {
-    request.get(field.bytes()?).ok_or(WireError::Truncated)
-}
-
-fn check_array(request: &[u8], range: Range<usize>, depth: u32) -> Result<(), WireError> {
-    let mut cursor = Cursor::new(request, range);
+fn check_array(message: &[u8], depth: u32) -> Result<(), WireError> {
+    let mut cursor = Cursor::new(message);
     while let Some((number, field)) = cursor.next()? {
         if number == 1 {
-            any_value(request, field.bytes()?, depth)?;
+            any_value_of_any_form(field.bytes()?, depth)?;
         }
     }
     Ok(())
 }
 
-fn check_map(request: &[u8], range: Range<usize>, depth: u32) -> Result<(), WireError> {
-    let mut cursor = Cursor::new(request, range);
+fn check_map(message: &[u8], depth: u32) -> Result<(), WireError> {
+    let mut cursor = Cursor::new(message);
     while let Some((number, field)) = cursor.next()? {
         if number == 1 {
-            key_value(request, field.bytes()?, depth)?;
+            any_pair(field.bytes()?, depth)?;
         }
     }
     Ok(())
@@ -144,23 +161,19 @@ impl<'a> AnyValue<'a> {
     pub fn each_text(self, leaf: &mut dyn FnMut(&'a [u8])) {
         match self {
             Self::Str(text) => leaf(text),
-            Self::Array(bytes) => each_child(bytes, leaf, |bytes, range| any_value(bytes, range, 0).ok()),
-            Self::Map(bytes) => each_child(bytes, leaf, |bytes, range| Some(key_value(bytes, range, 0).ok()?.1)),
+            Self::Array(bytes) => each_child(bytes, leaf, |bytes| any_value(bytes, 0).ok()),
+            Self::Map(bytes) => each_child(bytes, leaf, |bytes| Some(key_value(bytes, 0).ok()?.1)),
             _ => {}
         }
     }
 }
 
-fn each_child<'a>(
-    bytes: &'a [u8],
-    leaf: &mut dyn FnMut(&'a [u8]),
-    read: impl Fn(&'a [u8], Range<usize>) -> Option<AnyValue<'a>>,
-) {
+fn each_child<'a>(bytes: &'a [u8], leaf: &mut dyn FnMut(&'a [u8]), read: impl Fn(&'a [u8]) -> Option<AnyValue<'a>>) {
     // The bytes were walked when the span was scanned: an error cannot come up here, and would only end the walk.
-    let mut cursor = Cursor::new(bytes, 0..bytes.len());
+    let mut cursor = Cursor::new(bytes);
     while let Ok(Some((number, field))) = cursor.next() {
-        if let (1, Ok(range)) = (number, field.bytes())
-            && let Some(value) = read(bytes, range)
+        if let (1, Ok(child)) = (number, field.bytes())
+            && let Some(value) = read(child)
         {
             value.each_text(leaf);
         }
@@ -197,7 +210,7 @@ mod tests {
             let (key_field, value_field) = forward.split_at(5);
             let backward = [value_field, key_field].concat();
             for bytes in [&forward, &backward] {
-                let read = key_value(bytes, 0..bytes.len(), 0).unwrap();
+                let read = key_value(bytes, 0).unwrap();
                 assert_eq!(read, (&b"key"[..], expected));
             }
         }
@@ -210,7 +223,7 @@ mod tests {
             value = any(Proto::ArrayValue(proto::ArrayValue { values: vec![value] }));
         }
         let bytes = value.encode_to_vec();
-        assert_eq!(any_value(&bytes, 0..bytes.len(), 0).unwrap_err(), WireError::Depth(MAX_DEPTH));
+        assert_eq!(any_value(&bytes, 0).unwrap_err(), WireError::Depth(MAX_DEPTH));
     }
 
     #[test]
@@ -226,7 +239,7 @@ mod tests {
         });
         let bytes = any(map).encode_to_vec();
         let mut seen = Vec::new();
-        any_value(&bytes, 0..bytes.len(), 0).unwrap().each_text(&mut |text| seen.push(text.to_vec()));
+        any_value(&bytes, 0).unwrap().each_text(&mut |text| seen.push(text.to_vec()));
         assert_eq!(seen, [b"a".to_vec(), b"b".to_vec()]);
     }
 }

@@ -1,10 +1,8 @@
 //! The protobuf wire format, read strictly and written minimally.
 //!
 //! Invariants: no index outside the message, no panic on any bytes. Groups (wire types 3 and 4) and the unused types 6
-//! and 7 are errors: no OTLP message has ever had them. Positions are absolute in the request, so that a field is a
-//! range of it.
-
-use std::ops::Range;
+//! and 7 are errors: no OTLP message has ever had them. Fields are slices of the request: where one lies is found by its
+//! address.
 
 /// Why bytes are not a protobuf message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -28,76 +26,83 @@ pub enum WireError {
 
 /// One field's value as it stands on the wire.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Value {
+pub(crate) enum Value<'a> {
     Varint(u64),
     Fixed64(u64),
     Fixed32(u32),
-    /// Absolute range of the payload.
-    Bytes(usize, usize),
+    Bytes(&'a [u8]),
 }
 
-impl Value {
+impl<'a> Value<'a> {
+    #[inline]
     pub(crate) fn varint(self) -> Result<u64, WireError> {
         if let Self::Varint(value) = self { Ok(value) } else { Err(WireError::WireType) }
     }
 
+    #[inline]
     pub(crate) fn fixed64(self) -> Result<u64, WireError> {
         if let Self::Fixed64(value) = self { Ok(value) } else { Err(WireError::WireType) }
     }
 
+    #[inline]
     pub(crate) fn fixed32(self) -> Result<u32, WireError> {
         if let Self::Fixed32(value) = self { Ok(value) } else { Err(WireError::WireType) }
     }
 
-    pub(crate) fn bytes(self) -> Result<Range<usize>, WireError> {
-        if let Self::Bytes(start, end) = self { Ok(start..end) } else { Err(WireError::WireType) }
+    #[inline]
+    pub(crate) fn bytes(self) -> Result<&'a [u8], WireError> {
+        if let Self::Bytes(bytes) = self { Ok(bytes) } else { Err(WireError::WireType) }
     }
 }
 
-/// Walks the fields of the message that is `bytes[at..]`; `bytes` ends where the message ends.
-#[derive(Debug)]
+/// Where `part`, a slice of `whole`, begins in it.
+#[inline]
+pub(crate) fn offset_in(whole: &[u8], part: &[u8]) -> usize {
+    part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr())
+}
+
+/// Walks the fields of one message.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor over `request[range]` that reports absolute positions. A range outside the request reads as empty.
-    pub(crate) fn new(request: &'a [u8], range: Range<usize>) -> Self {
-        Self { bytes: request.get(..range.end).unwrap_or_default(), at: range.start }
-    }
-
-    /// Where the next field begins.
-    pub(crate) fn position(&self) -> usize {
-        self.at
-    }
-
-    /// The next field's number and value; `None` at the end.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<(u32, Value)>, WireError> {
-        let Some(&first) = self.bytes.get(self.at) else {
-            return Ok(None);
-        };
+    pub(crate) fn new(message: &'a [u8]) -> Self {
+        Self { rest: message }
+    }
+
+    /// What has not been walked.
+    #[inline]
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// The next field's number and value; `None` at the end. Inlined: it is the inside of every loop of the scan.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Result<Option<(u32, Value<'a>)>, WireError> {
+        let Some((&first, rest)) = self.rest.split_first() else { return Ok(None) };
         let tag = if first < 0x80 {
-            self.at += 1;
+            self.rest = rest;
             u64::from(first)
         } else {
-            self.varint()?
+            self.long_varint()?
         };
-        let number = u32::try_from(tag >> 3).map_err(|_| WireError::FieldNumber)?;
-        if number == 0 || number > 0x1fff_ffff {
+        if tag < 8 || tag >> 3 > 0x1fff_ffff {
             return Err(WireError::FieldNumber);
         }
+        #[allow(clippy::cast_possible_truncation, reason = "at most 29 bits")]
+        let number = (tag >> 3) as u32;
         let value = match tag & 7 {
             0 => Value::Varint(self.varint()?),
             1 => Value::Fixed64(u64::from_le_bytes(self.array()?)),
             2 => {
                 let length = self.varint()?;
-                let left = self.bytes.len() - self.at;
-                let length = usize::try_from(length).ok().filter(|n| *n <= left).ok_or(WireError::Truncated)?;
-                let start = self.at;
-                self.at += length;
-                Value::Bytes(start, self.at)
+                let split = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
+                let (bytes, rest) = split.ok_or(WireError::Truncated)?;
+                self.rest = rest;
+                Value::Bytes(bytes)
             }
             5 => Value::Fixed32(u32::from_le_bytes(self.array()?)),
             _ => return Err(WireError::WireType),
@@ -105,22 +110,28 @@ impl<'a> Cursor<'a> {
         Ok(Some((number, value)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn varint(&mut self) -> Result<u64, WireError> {
-        match self.bytes.get(self.at) {
-            Some(&byte) if byte < 0x80 => {
-                self.at += 1;
-                Ok(u64::from(byte))
+        match self.rest {
+            [low, rest @ ..] if *low < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*low))
+            }
+            [low, high, rest @ ..] if *high < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*low & 0x7f) | u64::from(*high) << 7)
             }
             _ => self.long_varint(),
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn long_varint(&mut self) -> Result<u64, WireError> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
-            let byte = *self.bytes.get(self.at).ok_or(WireError::Truncated)?;
-            self.at += 1;
+            let (&byte, rest) = self.rest.split_first().ok_or(WireError::Truncated)?;
+            self.rest = rest;
             if shift == 63 && byte > 1 {
                 return Err(WireError::Varint);
             }
@@ -132,10 +143,10 @@ impl<'a> Cursor<'a> {
         Err(WireError::Varint)
     }
 
-    #[inline]
+    #[inline(always)]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
-        let bytes = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>()).ok_or(WireError::Truncated)?;
-        self.at += N;
+        let (bytes, rest) = self.rest.split_first_chunk::<N>().ok_or(WireError::Truncated)?;
+        self.rest = rest;
         Ok(*bytes)
     }
 }
@@ -172,7 +183,7 @@ mod tests {
     use super::*;
 
     fn first(bytes: &[u8]) -> Result<Option<(u32, String)>, WireError> {
-        let mut cursor = Cursor::new(bytes, 0..bytes.len());
+        let mut cursor = Cursor::new(bytes);
         Ok(cursor.next()?.map(|(number, value)| (number, format!("{value:?}"))))
     }
 
@@ -202,7 +213,7 @@ mod tests {
     fn reads_each_wire_type() {
         assert_eq!(first(&[]).unwrap(), None);
         assert_eq!(first(&[0x08, 0xac, 0x02]).unwrap(), Some((1, "Varint(300)".into())));
-        assert_eq!(first(&[0x0a, 2, 7, 7]).unwrap(), Some((1, "Bytes(2, 4)".into())));
+        assert_eq!(first(&[0x0a, 2, 7, 7]).unwrap(), Some((1, "Bytes([7, 7])".into())));
         assert_eq!(first(&[0x85, 0x01, 1, 0, 0, 0]).unwrap(), Some((16, "Fixed32(1)".into())));
         assert_eq!(first(&[0x39, 1, 0, 0, 0, 0, 0, 0, 0]).unwrap(), Some((7, "Fixed64(1)".into())));
     }

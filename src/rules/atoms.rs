@@ -48,7 +48,8 @@ pub(crate) struct KeyTests {
 /// Attribute keys whose text can be a prompt or an answer.
 #[derive(Debug, Default, Clone)]
 pub struct TextKeys {
-    exact: HashSet<Box<[u8]>>,
+    /// By length: every attribute of every span is asked for, and lengths tell most of them apart.
+    exact: Vec<Vec<Box<[u8]>>>,
     prefixes: Vec<Box<[u8]>>,
 }
 
@@ -57,16 +58,24 @@ impl TextKeys {
     pub fn new<'a>(keys: impl IntoIterator<Item = &'a str>) -> Self {
         let mut out = Self::default();
         for key in keys {
-            match key.strip_suffix('*') {
-                Some(prefix) => out.prefixes.push(prefix.as_bytes().into()),
-                None => drop(out.exact.insert(key.as_bytes().into())),
+            if let Some(prefix) = key.strip_suffix('*') {
+                out.prefixes.push(prefix.as_bytes().into());
+                continue;
+            }
+            if out.exact.len() <= key.len() {
+                out.exact.resize(key.len() + 1, Vec::new());
+            }
+            if let Some(same_length) = out.exact.get_mut(key.len()) {
+                same_length.push(key.as_bytes().into());
             }
         }
         out
     }
 
+    #[inline]
     pub(crate) fn holds(&self, key: &[u8]) -> bool {
-        self.exact.contains(key) || self.prefixes.iter().any(|prefix| key.starts_with(prefix))
+        self.exact.get(key.len()).is_some_and(|same_length| same_length.iter().any(|other| **other == *key))
+            || self.prefixes.iter().any(|prefix| prefix.first() == key.first() && key.starts_with(prefix))
     }
 }
 
