@@ -1,14 +1,18 @@
 //! One load to its end: sent, tried again, split where the far side refuses it, given up.
 //!
 //! A backend that refuses a batch for good may mean one trace in it: the batch is halved until the one is found, so that
-//! no other trace is lost with it. Partial success is counted and not sent again.
+//! no other trace is lost with it. A load over the size of a batch leaves in parts from the first: servers refuse large
+//! messages in ways that read like "try again" (gRPC's OUT_OF_RANGE), and for ever. A large trace is cut within. Partial success is counted and not sent again.
 
 use super::gather::{Load, LoadedTrace, stitch};
+use super::halve::{REFUSED_FOR_SIZE, halve, size};
 use super::retry::{Backoff, RetrySettings};
+use super::settings::ExporterSettings;
 use super::stats::ExporterStats;
 use super::transport::{Outgoing, SendError, Sent, Transport};
 use crate::clock::SharedClock;
 use crate::sampler::Delivered;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
@@ -20,6 +24,8 @@ pub(crate) struct Deliverer {
     id: String,
     pub(super) transport: Arc<dyn Transport>,
     retry: RetrySettings,
+    /// No request holds more payload, unless one span does.
+    max_bytes: u64,
     stats: Arc<ExporterStats>,
     clock: SharedClock,
     /// Cancelled when the daemon waits no longer: a load in flight is left for the next start.
@@ -32,44 +38,51 @@ pub(crate) struct Deliverer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Interrupted;
 
+/// What became of a request.
+enum Ended {
+    Counts(Delivered),
+    /// Refused for good; to be sent in these parts.
+    Cut([Vec<LoadedTrace>; 2]),
+}
+
 impl Deliverer {
     pub(crate) fn new(
         id: &str,
         transport: Arc<dyn Transport>,
-        retry: &RetrySettings,
+        settings: &ExporterSettings,
         stats: Arc<ExporterStats>,
         clock: SharedClock,
         stop: CancellationToken,
         seed: u64,
     ) -> Self {
-        Self { id: id.to_owned(), transport, retry: retry.clone(), stats, clock, stop, seed: AtomicU64::new(seed) }
+        Self { id: id.to_owned(), transport, retry: settings.retry.clone(), max_bytes: settings.queue.batch_max_bytes, stats, clock, stop, seed: AtomicU64::new(seed) }
     }
 
     /// What became of the load's spans.
     pub(super) async fn deliver(&self, load: &Load) -> Result<Delivered, Interrupted> {
         let mut sum = Delivered { lost: load.lost, ..Delivered::default() };
-        let mut open: Vec<&[LoadedTrace]> = vec![&load.traces];
+        let mut open: Vec<Cow<'_, [LoadedTrace]>> = vec![Cow::Borrowed(&load.traces)];
         while let Some(traces) = open.pop() {
-            if traces.is_empty() {
+            if size(&traces) > self.max_bytes
+                && let Some([first, second]) = halve(&traces, self.max_bytes)
+            {
+                open.extend([Cow::Owned(second), Cow::Owned(first)]);
                 continue;
             }
-            match self.send(traces).await? {
-                Some(counts) => merge(&mut sum, counts),
-                None => {
-                    let (first, second) = traces.split_at(traces.len() / 2);
-                    open.extend([second, first]);
-                }
+            match self.send(&traces).await? {
+                Ended::Counts(counts) => merge(&mut sum, counts),
+                Ended::Cut([first, second]) => open.extend([Cow::Owned(second), Cow::Owned(first)]),
             }
         }
         Ok(sum)
     }
 
-    /// Sends one request until it has an end; `None` when it was refused for good and holds more than one trace.
-    async fn send(&self, traces: &[LoadedTrace]) -> Result<Option<Delivered>, Interrupted> {
+    /// Sends one request until it has an end.
+    async fn send(&self, traces: &[LoadedTrace]) -> Result<Ended, Interrupted> {
         let request = stitch(traces);
         let mut counts = request.counts();
         if request.spans == 0 {
-            return Ok(Some(counts));
+            return Ok(Ended::Counts(counts));
         }
         let out = Outgoing { request: request.bytes.clone(), spans: request.spans, traces: traces.len() as u64 };
         let mut backoff = None;
@@ -79,17 +92,18 @@ impl Deliverer {
                 outcome = self.transport.send(out.clone()) => outcome,
                 () = self.stop.cancelled() => return Err(Interrupted),
             };
-            let split = matches!(outcome, Err(SendError::Permanent { .. })) && traces.len() > 1;
-            if !split {
-                self.stats.record(request.spans, &outcome);
+            if matches!(outcome, Err(SendError::Permanent { .. }))
+                && let Some(halves) = halve(traces, REFUSED_FOR_SIZE)
+            {
+                return Ok(Ended::Cut(halves));
             }
+            self.stats.record(request.spans, &outcome);
             match outcome {
                 Ok(Sent::All) => counts.delivered = request.spans,
                 Ok(Sent::Partial { rejected, .. }) => {
                     counts.rejected = rejected.min(request.spans);
                     counts.delivered = request.spans - counts.rejected;
                 }
-                Err(SendError::Permanent { .. }) if split => return Ok(None),
                 Err(SendError::Permanent { reason }) => {
                     tracing::error!(
                         exporter = self.id,
@@ -108,7 +122,7 @@ impl Deliverer {
                     counts.expired = request.spans;
                 }
             }
-            return Ok(Some(counts));
+            return Ok(Ended::Counts(counts));
         }
     }
 

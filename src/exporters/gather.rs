@@ -6,10 +6,11 @@ use crate::sampler::{Delivered, Kept, KeptReader, Scanned};
 use bytes::Bytes;
 
 /// A kept trace with its payload.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct LoadedTrace {
-    trace: TraceId,
-    pieces: Vec<(Bytes, u32)>,
+    pub(super) trace: TraceId,
+    /// Bytes and spans.
+    pub(super) pieces: Vec<(Bytes, u32)>,
 }
 
 /// Kept traces that leave in one request, and where the cursor stands behind them.

@@ -23,6 +23,7 @@ mod grpc_channel;
 mod grpc_guard;
 mod grpc_status;
 mod grpc_target;
+mod halve;
 mod http_client;
 mod http_status;
 mod otlp_grpc;

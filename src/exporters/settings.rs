@@ -57,7 +57,7 @@ pub struct QueueSettings {
     pub num_consumers: usize,
     /// A batch leaves when it has this many bytes...
     pub batch_min_bytes: u64,
-    /// ...and is never made larger than this, unless one trace is.
+    /// ...and is never larger than this, unless one span is: a larger trace leaves in several.
     pub batch_max_bytes: u64,
     /// A batch leaves at the latest this long after its first trace.
     pub flush_interval: Duration,

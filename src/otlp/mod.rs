@@ -7,6 +7,7 @@ mod answer;
 mod budget;
 mod export_response;
 mod fields;
+mod halves;
 mod ids;
 pub mod json;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use budget::{IntakeBudget, Reservation};
 pub use export_response::export_response;
 pub use ids::TraceId;
 pub use partition::partition_of;
+pub(crate) use halves::halves;
 pub(crate) use scan::index;
 pub use scan::{Scan, scan};
 pub use span::{Blind, STATUS_ERROR, SpanError, SpanHead, Visitor};

@@ -9,6 +9,7 @@ use super::span::Blind;
 use super::wire::{WireError, field_len, put_field_header};
 use bytes::Bytes;
 use hashbrown::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Why a piece read back cannot be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -50,6 +51,14 @@ struct Scopes {
 }
 
 impl Stitch {
+    /// One piece with only some of its spans, counted in wire order; `None` when it is damaged.
+    pub(super) fn of_spans(piece: &Bytes, spans: &Range<usize>) -> Option<Self> {
+        let scan = scan(piece, &mut Blind).ok()?;
+        let skipped = (0..scan.spans.len()).filter(|number| !spans.contains(number)).map(|number| (0, number)).collect();
+        let pieces = vec![(piece.clone(), scan)];
+        Some(Self { pieces, bytes: piece.len(), skipped, ..Self::default() })
+    }
+
     /// The next piece begins another entry: duplicates are looked for within one entry only.
     pub fn begin_entry(&mut self) {
         self.entry.clear();

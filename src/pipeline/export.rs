@@ -60,7 +60,7 @@ pub(super) fn start(pipeline: &PipelineSettings, sampler: &Sampler, built: &[Bui
         let deliverer = Deliverer::new(
             &delivery.name,
             built.transport.clone(),
-            &built.settings.retry,
+            &built.settings,
             built.stats.clone(),
             around.clock.clone(),
             around.stop.clone(),

@@ -9,4 +9,5 @@ mod grpc_tls;
 mod http;
 mod http_server;
 mod http_tls;
+mod large;
 mod spans;

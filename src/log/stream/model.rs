@@ -289,3 +289,45 @@ fn a_history_found_by_a_long_run() {
     }
     play(Durability::Os, 10_993_327_530_170_099_865, &steps);
 }
+
+/// A segment that was given up with frames of a failed write in it came back after the loss of power, beside the one
+/// that had taken its place.
+#[test]
+fn a_segment_that_was_given_up_comes_back() {
+    use Step::{Append, Beyond};
+    let steps = [
+        Append(vec![361]),
+        Append(vec![569, 697, 113]),
+        Step::Fault(5, Fault::Crash),
+        Append(vec![0]),
+        Append(vec![305]),
+        Step::Fault(6, Fault::NoSpace),
+        Append(vec![1, 521]),
+        Beyond(1),
+        Step::Outage(Outage::Power, None),
+        Append(vec![0]),
+    ];
+    for seed in (0..200).chain([392_736_035_208_002_484]) {
+        play(Durability::Fsync, seed, &steps);
+    }
+}
+
+/// A frame whose sync failed, in a segment that was given up for one further on: it is not there after a crash.
+#[test]
+fn a_refused_frame_in_a_segment_that_was_given_up_stays_away() {
+    use Step::{Append, Beyond};
+    let steps = [
+        Append(vec![297]),
+        Append(vec![401]),
+        Step::Outage(Outage::Power, Some((1, Fault::Short))),
+        Append(vec![625, 417]),
+        Append(vec![65]),
+        Step::Fault(7, Fault::NoSpace),
+        Append(vec![633]),
+        Step::Fault(4, Fault::Crash),
+        Beyond(689),
+    ];
+    for seed in (0..200).chain([9_458_329_878_156_368_078]) {
+        play(Durability::Fsync, seed, &steps);
+    }
+}

@@ -54,9 +54,9 @@ pub(super) fn recover(storage: &dyn Storage, segment_size: u64) -> Result<Recove
     bases.sort_unstable();
     let mut found = bases.into_iter().map(|base| open_segment(storage, base)).collect::<Result<VecDeque<_>, _>>()?;
     drop_unused_tail(storage, &mut found)?;
-    let headers: Vec<_> = found.iter().map(|f| f.header).collect();
+    let nexts: Vec<_> = found.iter().skip(1).map(|f| (f.base, f.header)).collect();
     for (index, one) in found.into_iter().enumerate() {
-        let next = headers.get(index + 1).copied().flatten();
+        let next = nexts.get(index).copied();
         recovered.segments.push_back(Arc::new(with_end(&one, next)));
     }
     drop_empty(storage, &mut recovered.segments)?;
@@ -96,7 +96,7 @@ impl Found {
 /// A last file whose header never reached the disk and that holds no frame was about to become a segment.
 fn drop_unused_tail(storage: &dyn Storage, found: &mut VecDeque<Found>) -> Result<(), LogError> {
     while let Some(last) = found.back() {
-        if last.header.is_some() || scan::end_of(&last.segment()).0 > last.base + SEGMENT_HEADER {
+        if last.header.is_some() || scan::end_of(&last.segment(), u64::MAX).0 > last.base + SEGMENT_HEADER {
             return Ok(());
         }
         storage.remove(&segment_name(last.base)).map_err(LogError::io("removing an unused segment"))?;
@@ -117,12 +117,19 @@ fn drop_empty(storage: &dyn Storage, segments: &mut VecDeque<Arc<Segment>>) -> R
 }
 
 /// The segment with its end: from the header of the next one where that makes sense, else by a scan.
-fn with_end(found: &Found, next: Option<SegmentHeader>) -> Segment {
+/// Whatever it holds, it ends where the next one begins: a write that failed may have left more.
+fn with_end(found: &Found, next: Option<(u64, Option<SegmentHeader>)>) -> Segment {
     let segment = found.segment();
-    let known = next.filter(|next| (segment.first()..=segment.limit().min(next.base)).contains(&next.previous_end));
+    let limit = next.map_or(u64::MAX, |(base, _)| base).min(segment.limit());
+    let header = next.and_then(|(_, header)| header);
+    if header.is_some_and(|next| next.previous_end <= segment.base) {
+        // Given up before anything in it was acknowledged; what it holds is the rest of writes that were refused.
+        return segment;
+    }
+    let known = header.filter(|next| (segment.first()..=limit).contains(&next.previous_end));
     let (end, stamp) = match known {
         Some(next) => (next.previous_end, next.previous_stamp),
-        None => scan::end_of(&segment),
+        None => scan::end_of(&segment, limit),
     };
     segment.publish(end, stamp);
     segment

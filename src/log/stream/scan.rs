@@ -73,12 +73,12 @@ pub(super) fn guess_salt(file: &dyn StorageFile, base: u64) -> Option<u32> {
     (read == header.body_len as usize && crc32c(&body) == header.body_crc).then_some(salt)
 }
 
-/// Where the frames of a segment end, and the stamp of the last: the end of the last whole frame in it. Damage before it
+/// Where the frames of a segment end, at `limit` at most, and the stamp of the last: the end of the last whole frame in it. Damage before it
 /// is left for readers to meet. Stamps never step back, so a frame with a lower one is the rest of a write that failed.
-pub(super) fn end_of(segment: &Segment) -> (u64, u64) {
+pub(super) fn end_of(segment: &Segment, limit: u64) -> (u64, u64) {
     let (mut end, mut stamp) = (segment.first(), segment.previous.1);
     let mut at = segment.first();
-    let limit = segment.limit();
+    let limit = limit.min(segment.limit());
     loop {
         let header = match header_at(segment, at, limit) {
             Ok(Some(header)) => header,
