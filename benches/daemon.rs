@@ -5,6 +5,13 @@
 //! over a window that begins when the first decisions have fallen. Everything comes from one run on one machine; ratios
 //! and bars are what counts, not the figures.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::needless_pass_by_value,
+    reason = "a test or bench may fail where it stands"
+)]
+
 #[path = "../tests/support/load/mod.rs"]
 mod load;
 

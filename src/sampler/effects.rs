@@ -84,7 +84,8 @@ impl Worker {
     pub(super) fn save_snapshot(&mut self) {
         let stats = &self.parts.stats;
         let snapshot = Snapshot {
-            read: self.read,
+            // A stop during a replay: what is not read again yet was counted by the life before.
+            read: self.read.max(self.counted),
             accepted: get(&stats.accepted),
             kept: get(&stats.kept),
             dropped: get(&stats.dropped),

@@ -318,6 +318,14 @@ proptest! {
     }
 }
 
+/// Each stop comes before the replay of what is undecided has begun or ended.
+#[test]
+fn a_stop_during_a_replay_counts_nothing_again() {
+    let steps = [Step::Send((0..40).map(|trace| (trace % 6, trace % 7 == 0)).collect()), Step::Seconds(1)];
+    let restarts = std::iter::repeat_n(Step::Restart, 8);
+    run(&steps.into_iter().chain(restarts).collect::<Vec<_>>()).unwrap();
+}
+
 #[test]
 fn at_the_skeleton_cap_the_oldest_are_decided_on_what_they_have() {
     let place = tempfile::tempdir().unwrap();

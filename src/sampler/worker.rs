@@ -77,7 +77,7 @@ pub(crate) struct Worker {
     /// Coverage ends here: everything above was never seen before.
     replay_end: u64,
     /// Counted in `accepted` up to here.
-    counted: u64,
+    pub(super) counted: u64,
     pub(super) accounts: Vec<Arc<Account>>,
     pub(super) skeleton_bytes: u64,
     pub(super) snapshot_position: u64,

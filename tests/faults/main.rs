@@ -4,6 +4,13 @@
 //! the load generator knows to be kept. `TAILWATER_KILLS`, `TAILWATER_DEAD_SECONDS` and `TAILWATER_SEED` make them
 //! longer or repeat one.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::needless_pass_by_value,
+    reason = "a test or bench may fail where it stands"
+)]
+
 #[path = "../support/load/mod.rs"]
 mod load;
 

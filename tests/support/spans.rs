@@ -99,3 +99,31 @@ fn difference(expected: &[Flat], got: &[Flat]) -> String {
     }
     text
 }
+
+/// The comparison itself must be able to fail.
+mod tests {
+    use super::{assert_contains, assert_same, flatten};
+    use crate::support::traffic::request;
+
+    #[test]
+    #[should_panic(expected = "missing x1")]
+    fn a_changed_attribute_is_seen() {
+        let sent = request(0..3, 0);
+        let mut got = sent.clone();
+        got.resource_spans[0].scope_spans[0].spans[2].attributes[0].key = "other".to_owned();
+        assert_same(&flatten([&sent]), &flatten([&got]), "changed");
+    }
+
+    #[test]
+    #[should_panic(expected = "surplus x1")]
+    fn a_repeated_span_is_seen() {
+        let (sent, again) = (request(0..3, 0), request(1..2, 0));
+        assert_same(&flatten([&sent]), &flatten([&sent, &again]), "repeated");
+    }
+
+    #[test]
+    #[should_panic(expected = "1 of 3 are missing")]
+    fn a_lost_span_is_seen() {
+        assert_contains(&flatten([&request(0..3, 0)]), &flatten([&request(0..2, 0)]), "lost");
+    }
+}
