@@ -57,7 +57,7 @@ fn llm_gateway() {
     assert_eq!((sampler.memory.per_service_default, sampler.memory.on_full), (64 << 20, OnFull::Spill));
     assert_eq!(sampler.memory.per_service, [("embedding".to_owned(), 512 << 20)]);
     let by = vec!["service.name".to_owned(), "gen_ai.request.model".to_owned()];
-    let (percentile, floor_ms, warmup_ms, min_count) = (99.0, 500, 5000, 100);
+    let (percentile, floor_ms, warmup_ms, min_count) = (99.0, 500, 5000, 1000);
     let of = PercentileOf::Trace;
     let expected = PolicyKind::LatencyPercentile { percentile, by, floor_ms, warmup_ms, min_count, of };
     assert_eq!(sampler.policies[0].kind, expected);

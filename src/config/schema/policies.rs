@@ -38,7 +38,7 @@ const PERCENTILE_KEYS: Shape = Block(&[
     Key::new("by", Many(&Text), "Attribute keys whose values are told apart."),
     Key::new("floor_ms", Whole, "Never keeps a trace that is not longer; 0."),
     Key::new("warmup_ms", Whole, "Threshold while there are few observations; 5000."),
-    Key::new("min_count", Whole, "Observations before the percentile counts; 100."),
+    Key::new("min_count", Whole, "Observations before the percentile counts; 1000."),
     Key::new("of", Words(&["trace", "span"]), "What is observed; trace."),
 ]);
 const KEYWORDS_KEYS: Shape = Block(&[
