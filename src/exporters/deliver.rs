@@ -55,7 +55,16 @@ impl Deliverer {
         stop: CancellationToken,
         seed: u64,
     ) -> Self {
-        Self { id: id.to_owned(), transport, retry: settings.retry.clone(), max_bytes: settings.queue.batch_max_bytes, stats, clock, stop, seed: AtomicU64::new(seed) }
+        Self {
+            id: id.to_owned(),
+            transport,
+            retry: settings.retry.clone(),
+            max_bytes: settings.queue.batch_max_bytes,
+            stats,
+            clock,
+            stop,
+            seed: AtomicU64::new(seed),
+        }
     }
 
     /// What became of the load's spans.

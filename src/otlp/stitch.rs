@@ -54,7 +54,8 @@ impl Stitch {
     /// One piece with only some of its spans, counted in wire order; `None` when it is damaged.
     pub(super) fn of_spans(piece: &Bytes, spans: &Range<usize>) -> Option<Self> {
         let scan = scan(piece, &mut Blind).ok()?;
-        let skipped = (0..scan.spans.len()).filter(|number| !spans.contains(number)).map(|number| (0, number)).collect();
+        let skipped =
+            (0..scan.spans.len()).filter(|number| !spans.contains(number)).map(|number| (0, number)).collect();
         let pieces = vec![(piece.clone(), scan)];
         Some(Self { pieces, bytes: piece.len(), skipped, ..Self::default() })
     }

@@ -227,7 +227,9 @@ impl Checker<'_> {
         let life = self.by_trace.get(&trace).into_iter().flatten().filter_map(|line| self.lines.get(*line));
         let decided = life
             .filter(|other| other.decision.evidence == Evidence::Complete && other.extent.first < line.extent.first);
-        let due = decided.max_by_key(|other| other.extent.first).map(|other| u64::from(other.decision.first_second) + 1 + self.checked.decision_wait);
+        let due = decided
+            .max_by_key(|other| other.extent.first)
+            .map(|other| u64::from(other.decision.first_second) + 1 + self.checked.decision_wait);
         if due.is_some_and(|due| u64::from(second) < due) {
             self.problem(|| format!("trace {trace}: a piece that came in time was treated as late"));
         }

@@ -33,7 +33,8 @@ fn every_trace_is_whole_and_of_the_promised_size() {
     for shape in shapes {
         let (requests, traces, bytes) = all(&shape, 30);
         let mut spans: HashMap<Vec<u8>, Vec<Vec<u8>>> = HashMap::new();
-        for span in requests.iter().flat_map(|r| &r.resource_spans).flat_map(|r| &r.scope_spans).flat_map(|s| &s.spans) {
+        for span in requests.iter().flat_map(|r| &r.resource_spans).flat_map(|r| &r.scope_spans).flat_map(|s| &s.spans)
+        {
             spans.entry(span.trace_id.clone()).or_default().push(span.span_id.clone());
         }
         assert_eq!(spans.len() as u64, traces);

@@ -18,7 +18,9 @@ impl Scrape {
         let mut text = String::new();
         stream.read_to_string(&mut text).await.ok()?;
         let lines = text.lines().filter(|line| line.starts_with("tailwater_"));
-        Some(Self(lines.filter_map(|line| line.rsplit_once(' ')).map(|(k, v)| (k.to_owned(), v.parse().unwrap())).collect()))
+        Some(Self(
+            lines.filter_map(|line| line.rsplit_once(' ')).map(|(k, v)| (k.to_owned(), v.parse().unwrap())).collect(),
+        ))
     }
 
     /// Sum over the series of `name` whose labels hold all of `labels` (`state="lost"`).

@@ -60,7 +60,8 @@ impl Sink {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let mut sink = Self { address, state: Arc::default(), stop: CancellationToken::new(), tasks: TaskTracker::new() };
+        let mut sink =
+            Self { address, state: Arc::default(), stop: CancellationToken::new(), tasks: TaskTracker::new() };
         sink.serve(listener);
         sink
     }
