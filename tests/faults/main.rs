@@ -4,6 +4,12 @@
 //! the load generator knows to be kept. `TAILWATER_KILLS`, `TAILWATER_DEAD_SECONDS` and `TAILWATER_SEED` make them
 //! longer or repeat one.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test program: what fails ends the test, figures are printed"
+)]
+
 #[path = "../support/load/mod.rs"]
 mod load;
 
