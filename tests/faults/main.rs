@@ -7,8 +7,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
-    clippy::needless_pass_by_value,
-    reason = "a test or bench may fail where it stands"
+    reason = "a test program: what fails ends the test, figures are printed"
 )]
 
 #[path = "../support/load/mod.rs"]

@@ -4,6 +4,7 @@ use super::segment::{SEGMENT_HEADER, Segment};
 use crate::log::checksum::crc32c;
 use crate::log::frame::{ALIGN, FRAME_HEADER, FrameHeader, MAGIC};
 use crate::log::storage::{StorageFile, read_full};
+use memchr::memmem;
 use std::io;
 
 /// Read at once while looking for a frame header.
@@ -52,14 +53,13 @@ pub(super) fn find(segment: &Segment, from: u64, limit: u64) -> Option<FrameHead
 }
 
 fn in_window(window: &[u8], at: u64, limit: u64, salt: u32) -> Option<FrameHeader> {
-    let magic = MAGIC.to_le_bytes();
-    (0..window.len()).step_by(ALIGN as usize).find_map(|offset| {
-        let bytes = window.get(offset..)?.first_chunk::<FRAME_HEADER>()?;
-        if !bytes.starts_with(&magic) {
-            return None;
-        }
-        FrameHeader::decode(bytes, at + offset as u64, salt).filter(|header| header.next() <= limit)
-    })
+    // No two places of the magic overlap, for its bytes differ; so an odd one hides none that is aligned.
+    memmem::find_iter(window, &MAGIC.to_le_bytes()).filter(|offset| offset.is_multiple_of(ALIGN as usize)).find_map(
+        |offset| {
+            let bytes = window.get(offset..)?.first_chunk::<FRAME_HEADER>()?;
+            FrameHeader::decode(bytes, at + offset as u64, salt).filter(|header| header.next() <= limit)
+        },
+    )
 }
 
 /// The salt of a segment whose header is damaged, from its first frame; `None` when that is not whole either.

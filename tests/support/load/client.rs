@@ -57,11 +57,11 @@ impl Client {
         let answer = async {
             let (head, body) = connection.send_request(request).await.ok()?.into_parts();
             if head.headers.contains_key("grpc-status") {
-                return answer_of(&head.headers, Bytes::new());
+                return answer_of(&head.headers, &Bytes::new());
             }
             let body = body.collect().await.ok()?;
             let trailers = body.trailers().cloned().unwrap_or_default();
-            answer_of(&trailers, body.to_bytes())
+            answer_of(&trailers, &body.to_bytes())
         };
         match tokio::time::timeout(TIMEOUT, answer).await {
             Ok(Some(answer)) => answer,
@@ -101,7 +101,7 @@ pub(crate) fn frame(message: &[u8]) -> Bytes {
     framed.freeze()
 }
 
-fn answer_of(headers: &HeaderMap, body: Bytes) -> Option<Answer> {
+fn answer_of(headers: &HeaderMap, body: &Bytes) -> Option<Answer> {
     let code: u32 = headers.get("grpc-status")?.to_str().ok()?.parse().ok()?;
     if code == 0 {
         return Some(Answer::Taken(body.slice(5.min(body.len())..)));
