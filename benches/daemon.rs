@@ -28,8 +28,13 @@ use tokio::time::{Instant, sleep};
 
 /// Clock ticks of `/proc/PID/stat`: fixed at 100 on Linux.
 const TICK_NS: u64 = 10_000_000;
-/// `decision_wait` is 5 s: decisions fall from the seventh second on.
-const WARM: Duration = Duration::from_secs(8);
+/// The load is paced: 225 MB/s, so that the undecided spans of `decision_wait` (5 s) are well below the log's size...
+const RATE: u64 = 500_000;
+/// ...and its ring of segments has been written once before the window begins.
+const WARM: Duration = Duration::from_secs(14);
+const LOG_SIZE: &str = "3GiB";
+/// A log that is not written round once: every segment is new.
+const COLD_LOG_SIZE: &str = "12GiB";
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// One row of the table.
@@ -39,6 +44,7 @@ struct Row {
     keywords: usize,
     /// CPU-ns that the row must not exceed; 0: none.
     bar: u64,
+    log_size: &'static str,
 }
 
 fn shape(per_request: u32) -> Shape {
@@ -46,7 +52,7 @@ fn shape(per_request: u32) -> Shape {
 }
 
 fn rows() -> Vec<Row> {
-    let row = |name, shape, keywords, bar| Row { name, shape, keywords, bar };
+    let row = |name, shape, keywords, bar| Row { name, shape, keywords, bar, log_size: LOG_SIZE };
     vec![
         row("64 spans a request", shape(64), 1000, 650),
         row("512", shape(512), 1000, 450),
@@ -55,6 +61,7 @@ fn rows() -> Vec<Row> {
         row("512, backwards", Shape { backwards: true, ..shape(512) }, 1000, 450),
         row("4096, backwards", Shape { backwards: true, ..shape(4096) }, 1000, 550),
         row("512, one keyword", shape(512), 1, 0),
+        Row { log_size: COLD_LOG_SIZE, ..row("512, cold segments", shape(512), 1000, 0) },
         row("512, each span a part", Shape { parts: 60, ..shape(512) }, 1000, 650),
         row("512, prompts of 16.8 KB", Shape { prompt_bytes: 16_800, ..shape(512) }, 1000, 700),
     ]
@@ -111,14 +118,22 @@ fn keywords(n: usize) -> String {
 }
 
 /// The policies of the side-by-side measurements that are there, and ours.
-fn config(place: &Path, port: u16, sink: SocketAddr, wait: u64, row_keywords: usize, memory: &str) -> String {
+fn config(
+    place: &Path,
+    port: u16,
+    sink: SocketAddr,
+    wait: u64,
+    row_keywords: usize,
+    memory: &str,
+    log_size: &str,
+) -> String {
     let policies = include_str!("../tests/data/bench_policies.yaml");
     let rows = policies.lines().filter(|line| line.starts_with("  ")).filter(|line| !line.contains("prompt_keyword"));
     let policies: String = rows.map(|line| format!("    {line}\n")).collect();
     format!(
         "receivers: {{otlp: {{protocols: {{grpc: {{endpoint: \"127.0.0.1:{port}\"}}}}}}}}\n\
          processors:\n  tail_sampling:\n    decision_wait: {wait}s\n    \
-         buffer: {{disk: {{directory: \"{}\", max_size: 12GiB}}}}\n    memory: {{{memory}}}\n    policies:\n{policies}      \
+         buffer: {{disk: {{directory: \"{}\", max_size: {log_size}}}}}\n    memory: {{{memory}}}\n    policies:\n{policies}      \
          - {{name: keyword, type: prompt_keyword, prompt_keyword: {{keywords: [{}]}}}}\n\
          exporters: {{otlp: {{endpoint: \"http://{sink}\", compression: none}}}}\n\
          service:\n  telemetry: {{metrics: {{level: none}}, logs: {{level: warn}}}}\n  \
@@ -128,10 +143,17 @@ fn config(place: &Path, port: u16, sink: SocketAddr, wait: u64, row_keywords: us
     )
 }
 
-async fn daemon(place: &Path, sink: &Sink, wait: u64, keywords: usize, memory: &str) -> (Process, SocketAddr) {
+async fn daemon(
+    place: &Path,
+    sink: &Sink,
+    wait: u64,
+    keywords: usize,
+    memory: &str,
+    log_size: &str,
+) -> (Process, SocketAddr) {
     let port = free_port();
     let file = place.join("config.yaml");
-    let text = config(&place.join("buffer"), port, sink.address(), wait, keywords, memory);
+    let text = config(&place.join("buffer"), port, sink.address(), wait, keywords, memory, log_size);
     std::fs::write(&file, text).expect("the config is written");
     let program = Path::new(env!("CARGO_BIN_EXE_tailwater"));
     let process = Process::start(program, &["--config", &file.display().to_string()], &[]);
@@ -151,7 +173,7 @@ async fn listening(port: u16) -> SocketAddr {
 
 /// CPU-ns for each span and spans a second, over the window.
 async fn measure(process: &Process, address: SocketAddr, shape: Shape, warm: Duration) -> (u64, u64) {
-    let pace = Pace { rate: 50_000_000, in_flight: 32, connections: 4 };
+    let pace = Pace { rate: RATE, in_flight: 32, connections: 4 };
     let load = Load::start(address, shape, pace);
     sleep(warm).await;
     let (spans, cpu, start) = (load.outcome.counts().acknowledged, process.cpu_ns(), Instant::now());
@@ -176,7 +198,7 @@ async fn cpu_table() {
         let address = listening(port).await;
         let (null_cpu, _) = measure(&null, address, row.shape.clone(), Duration::from_secs(1)).await;
         drop(null);
-        let (process, address) = daemon(place.path(), &sink, 5, row.keywords, "total: 512MiB").await;
+        let (process, address) = daemon(place.path(), &sink, 5, row.keywords, "total: 512MiB", row.log_size).await;
         let (cpu, rate) = measure(&process, address, row.shape, WARM).await;
         let bar = if row.bar == 0 { "–".to_owned() } else { row.bar.to_string() };
         let ratio = cpu as f64 / null_cpu.max(1) as f64;
@@ -211,7 +233,7 @@ async fn memory_table() {
         let place = tempfile::tempdir_in(scratch()).expect("a directory");
         let sink = Sink::start().await;
         let memory = "total: 256MiB, per_service: {default: 256MiB}, skeletons: 160MiB";
-        let (process, address) = daemon(place.path(), &sink, 3600, 1, memory).await;
+        let (process, address) = daemon(place.path(), &sink, 3600, 1, memory, COLD_LOG_SIZE).await;
         let shape = Shape { spans, parts, prompt_bytes: 512, ..shape(512) };
         let rss = rss_at(&process, address, &shape, &[50_000, 200_000]).await;
         let slope = (rss[1].saturating_sub(rss[0])) as f64 / 150_000.0;
@@ -222,7 +244,7 @@ async fn memory_table() {
     for prompt_bytes in [1_000, 100_000] {
         let place = tempfile::tempdir_in(scratch()).expect("a directory");
         let sink = Sink::start().await;
-        let (process, address) = daemon(place.path(), &sink, 5, 1, "total: 256MiB").await;
+        let (process, address) = daemon(place.path(), &sink, 5, 1, "total: 256MiB", COLD_LOG_SIZE).await;
         let shape = Shape { spans: 12, parts: 4, prompt_bytes, ..shape(24) };
         let rss = rss_at(&process, address, &shape, &[60_000]).await;
         println!("Prompts of {prompt_bytes} bytes: RSS {} MiB.", rss[0] >> 20);
