@@ -27,6 +27,11 @@ pub struct Verdict {
     pub probability: f64,
 }
 
+impl Verdict {
+    /// Drop, and no policy was asked or wanted it.
+    pub const NONE: Self = Self { keep: false, policy: None, probability: 0.0 };
+}
+
 /// Thresholds in ns, one for each of the program's percentile rules, as they stood for this trace.
 pub type Thresholds<'a> = &'a [u64];
 
@@ -77,7 +82,7 @@ impl Program {
         }
         match best {
             Some((index, probability)) => Verdict { keep: true, policy: u16::try_from(index).ok(), probability },
-            None => Verdict { keep: false, policy: None, probability: 0.0 },
+            None => Verdict::NONE,
         }
     }
 }

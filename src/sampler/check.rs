@@ -248,7 +248,8 @@ impl Checker<'_> {
                 self.problem(|| format!("trace {trace}: its entry names {said} spans, the log has {found}"));
                 continue;
             }
-            if line.decision.evidence == Evidence::Late || line.rules != self.checked.rules {
+            let unasked = matches!(line.decision.evidence, Evidence::Late | Evidence::Discarded);
+            if unasked || line.rules != self.checked.rules {
                 continue;
             }
             let state = State { trace, fold: &line.fold, words: &line.words };

@@ -16,11 +16,14 @@ pub enum Evidence {
     Shutdown = 5,
     /// A piece of a trace that was decided before.
     Late = 6,
+    /// Pending at shutdown and told to vanish (`drop_pending_traces_on_shutdown`): dropped without asking a policy.
+    Discarded = 7,
 }
 
 impl Evidence {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 6] = [Self::Complete, Self::Root, Self::Pressure, Self::Oversize, Self::Shutdown, Self::Late];
+    pub const ALL: [Self; 7] =
+        [Self::Complete, Self::Root, Self::Pressure, Self::Oversize, Self::Shutdown, Self::Late, Self::Discarded];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|evidence| *evidence as u8 == number)
@@ -36,6 +39,7 @@ impl Evidence {
             Self::Oversize => "oversize",
             Self::Shutdown => "shutdown",
             Self::Late => "late",
+            Self::Discarded => "discarded",
         }
     }
 

@@ -60,6 +60,10 @@ fn source() -> SourceId {
 
 impl Rig {
     fn start(place: &Path, now: u64, skeleton_cap: u64) -> Self {
+        Self::start_with(place, now, |settings| settings.skeleton_cap = skeleton_cap)
+    }
+
+    fn start_with(place: &Path, now: u64, change: impl Fn(&mut SamplerSettings)) -> Self {
         let clock = Arc::new(ManualClock::at(now));
         let memory = MemorySettings {
             total: 64 << 20,
@@ -73,18 +77,19 @@ impl Rig {
         let program = program.link(atoms.bits());
         let settings = log_settings(place);
         let directory = Directory::open(&settings).unwrap();
-        let sampler = SamplerSettings {
+        let mut sampler = SamplerSettings {
             id: "traces".into(),
             decision_wait: WAIT,
             decision_wait_after_root: None,
             late_window: WINDOW,
             max_trace_spans: 1000,
             max_trace_bytes: u64::MAX,
-            skeleton_cap,
+            skeleton_cap: 32 << 20,
             memory_cap: 8 << 20,
             decide_at_stop: false,
             drop_at_stop: false,
         };
+        change(&mut sampler);
         let open = OpenSampler::open(&directory, sampler, &["sink".into()]).unwrap();
         let (beyond, stamp) = open.resume_after();
         let services = Arc::new(Services::new(&memory));
@@ -310,7 +315,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn decisions_are_a_naive_samplers_through_restarts(steps in proptest::collection::vec(step(), 1..25)) {
@@ -324,6 +329,22 @@ fn a_stop_during_a_replay_counts_nothing_again() {
     let steps = [Step::Send((0..40).map(|trace| (trace % 6, trace % 7 == 0)).collect()), Step::Seconds(1)];
     let restarts = std::iter::repeat_n(Step::Restart, 8);
     run(&steps.into_iter().chain(restarts).collect::<Vec<_>>()).unwrap();
+}
+
+#[test]
+fn what_is_pending_vanishes_at_stop_when_it_is_told_to() {
+    let place = tempfile::tempdir().unwrap();
+    let rig = Rig::start_with(place.path(), 1_000 * SECOND, |settings| settings.drop_at_stop = true);
+    rig.settle();
+    rig.send(vec![span(1, 1, true), span(2, 2, false)]);
+    let (entries, report) = rig.finish();
+    assert_eq!((report.problems, report.undecided, report.keeps), (vec![], 0, 0));
+    let evidence: Vec<_> = entries.iter().filter_map(Entry::decision).map(|(decision, ..)| decision.evidence).collect();
+    assert_eq!(evidence, [Evidence::Discarded; 2]);
+    let again = Rig::start(place.path(), 1_000 * SECOND, 1 << 20);
+    again.settle();
+    assert_eq!(stats::get(&again.sampler.stats.undecided), 0);
+    again.stop();
 }
 
 #[test]

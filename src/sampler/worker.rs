@@ -21,7 +21,7 @@ use super::stats::{SamplerStats, add, set};
 use crate::clock::SECOND;
 use crate::log::{Account, CursorFile, Fed, Feed, FrameMeta, Log, OnFull, Ref, ServiceId, Services, Stream};
 use crate::otlp::SourceId;
-use crate::rules::{Atoms, Facts, ObserverScratch, Percentiles, Program, State};
+use crate::rules::{Atoms, Facts, ObserverScratch, Percentiles, Program, State, Verdict};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -345,7 +345,11 @@ impl Worker {
             self.percentiles.thresholds(&self.values, &mut self.thresholds);
         }
         let stats = &self.parts.stats;
-        let verdict = program.decide(state, &self.thresholds, |policy, vote| stats.count_vote(policy, vote));
+        let verdict = if evidence == Some(Evidence::Discarded) {
+            Verdict::NONE
+        } else {
+            program.decide(state, &self.thresholds, |policy, vote| stats.count_vote(policy, vote))
+        };
         let in_time = if skeleton.root_seen { Evidence::Root } else { Evidence::Complete };
         let evidence = evidence.unwrap_or(in_time);
         if let Some(duration) = state.duration().filter(|_| evidence.observes() && !self.percentiles.is_empty()) {
@@ -414,11 +418,16 @@ impl Worker {
     /// The last steps: what is undecided stays in the log, or is decided where nothing may outlive the process.
     fn finish(&mut self, feed: &mut dyn Feed<Scanned>) {
         self.read = feed.position();
-        if self.parts.settings.decide_at_stop {
+        let evidence = match &self.parts.settings {
+            settings if settings.drop_at_stop => Some(Evidence::Discarded),
+            settings if settings.decide_at_stop => Some(Evidence::Shutdown),
+            _ => None,
+        };
+        if evidence.is_some() {
             self.drain(feed);
             for owner in 0..self.partitions.len() {
                 while let Some(slot) = self.partitions.get(owner).and_then(|partition| partition.skeletons.any()) {
-                    self.decide(owner, slot, Some(Evidence::Shutdown));
+                    self.decide(owner, slot, evidence);
                 }
             }
         }
