@@ -107,7 +107,7 @@ impl Place {
     pub(crate) async fn start(&self) -> Daemon {
         let mut daemon = self.spawn();
         let end = Instant::now() + Duration::from_secs(60);
-        while !daemon.log().contains("ready") {
+        while !daemon.is_ready() {
             assert!(!daemon.has_ended(), "the daemon has ended:\n{}", daemon.log());
             assert!(Instant::now() < end, "the daemon does not get ready:\n{}", daemon.log());
             sleep(Duration::from_millis(5)).await;
@@ -158,6 +158,11 @@ impl Daemon {
     pub(crate) fn log(&self) -> String {
         let log = fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(log.get(self.before as usize..).unwrap_or_default()).into_owned()
+    }
+
+    /// It takes requests.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.log().contains("ready")
     }
 
     /// `kill -9`.

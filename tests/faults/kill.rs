@@ -38,26 +38,32 @@ impl Draw {
 /// Spans that are undecided for sure: those acknowledged within the wait, in log time, which stands while it is down.
 struct Undecided {
     up: Duration,
-    since: Instant,
+    /// Since it is ready: until then log time has hardly begun to move.
+    since: Option<Instant>,
     seen: VecDeque<(Duration, u64)>,
 }
 
 impl Undecided {
     fn new() -> Self {
-        Self { up: Duration::ZERO, since: Instant::now(), seen: VecDeque::from([(Duration::ZERO, 0)]) }
+        Self { up: Duration::ZERO, since: None, seen: VecDeque::from([(Duration::ZERO, 0)]) }
     }
 
-    fn started(&mut self) {
-        self.since = Instant::now();
+    fn ready(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    fn up(&self) -> Duration {
+        self.up + self.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     fn stopped(&mut self) {
-        self.up += self.since.elapsed();
+        self.up = self.up();
+        self.since = None;
     }
 
     /// With what is acknowledged now. A trace begins a second before its last span at most: see `Shape::lag`.
     fn count(&mut self, acknowledged: u64) -> u64 {
-        let up = self.up + self.since.elapsed();
+        let up = self.up();
         self.seen.push_back((up, acknowledged));
         let window = Duration::from_secs(DECISION_WAIT - 1);
         while self.seen.get(1).is_some_and(|(at, _)| *at + window < up) {
@@ -79,18 +85,21 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
     let shape = Shape { run: draw.below(u64::MAX), ..Shape::default() };
     let mut undecided = Undecided::new();
     let mut daemon = place.start().await;
-    undecided.started();
+    undecided.ready();
     let begun = Instant::now();
     let load = Load::start(place.grpc, shape, Pace { rate: target, ..Pace::default() });
     let (mut least, mut early) = (u64::MAX, 0);
     for kill in 0..kills {
-        let ample = undecided.count(load.outcome.counts().acknowledged) > least_undecided * 5 / 4;
+        let ample = undecided.count(load.outcome.counts().acknowledged) > least_undecided * 3 / 2;
         let soon = ample && draw.below(3) == 0;
         early += u64::from(soon);
         let wait = if soon { draw.below(300) } else { 1000 + draw.below(3000) };
         let until = Instant::now() + Duration::from_millis(wait);
         let mut spans = 0;
-        while Instant::now() < until || (!soon && spans < least_undecided * 3 / 2) {
+        while Instant::now() < until || (!soon && spans < least_undecided * 7 / 4) {
+            if daemon.is_ready() {
+                undecided.ready();
+            }
             spans = undecided.count(load.outcome.counts().acknowledged);
             sleep(Duration::from_millis(20)).await;
             assert!(begun.elapsed() < PATIENCE, "kill {kill}: {spans} undecided, and no more");
@@ -102,7 +111,6 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
         assert!(spans >= least_undecided, "kill {kill}: {spans} undecided");
         least = least.min(spans);
         daemon = place.spawn();
-        undecided.started();
     }
     let took = begun.elapsed();
     let counts = load.outcome.counts();
