@@ -5,6 +5,7 @@
 
 use crate::daemon::{Place, Setup, within};
 use crate::load::{Evidence, Load, Pace, Shape, Sink};
+use crate::metrics::Scrape;
 use crate::verdict::verdict;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -86,6 +87,16 @@ async fn check(full: Full, on_full: &str) {
     eprintln!("{full:?} {on_full}: p99 {alone:?} alone, {beside:?} beside; {loud:?}");
     eprintln!("  {:?}", neighbour.outcome.refusals());
     assert_eq!(quiet.refused, 0, "{:?}", load.outcome.refusals());
+    let scrape = Scrape::of(place.metrics).await.unwrap();
+    let pressure = scrape.sum("tailwater_decisions_total", &["evidence=\"pressure\""]);
+    let spilled = scrape.sum("tailwater_buffer_spilled_bytes_total", &["service=\"loud\""]);
+    eprintln!("  {pressure} decided under pressure, {spilled} bytes spilled");
+    // The cap was full indeed.
+    match (full, on_full) {
+        (Full::Log, _) | (Full::Cache, "refuse") => assert!(loud.refused > 0),
+        (Full::Cache, "spill") => assert!(spilled > 0.0),
+        (Full::Cache | Full::Skeletons, _) => assert!(pressure > 0.0),
+    }
     drop(neighbour);
     let (shape, outcome, traces) = load.finish().await;
     within(Duration::from_secs(30), || verdict(&sink, &shape, None, traces).missing.is_empty()).await;
