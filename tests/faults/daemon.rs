@@ -210,7 +210,7 @@ impl Drop for Daemon {
 }
 
 /// A free port, below the range that the kernel gives to clients, so that it stays free while a daemon is down.
-fn free() -> SocketAddr {
+pub(crate) fn free() -> SocketAddr {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = std::process::id() % 150 * 40;
     loop {

@@ -1,6 +1,6 @@
 //! Stops and starts: in bounded time, with nothing lost, one process at a time.
 
-use crate::daemon::{Daemon, Place, Setup, within};
+use crate::daemon::{Daemon, Place, Setup, free, within};
 use crate::load::{Load, Pace, Shape, Sink};
 use crate::metrics::settled_ledger;
 use crate::verdict::verdict;
@@ -88,7 +88,10 @@ async fn a_second_process_on_the_directory_is_refused_and_the_first_goes_on() {
     let sink = Sink::start().await;
     let place = Place::new(&Setup { decision_wait: 1, ..Setup::default() }, &[sink.address()]);
     let mut daemon = place.start().await;
-    let out = place.command("run").output().unwrap();
+    // On ports of its own, so that only the directory is in its way.
+    let grpc = format!("receivers.otlp.protocols.grpc.endpoint={}", free());
+    let metrics = format!("service.telemetry.metrics.address={}", free());
+    let out = place.command("run").args(["--set", &grpc, "--set", &metrics]).output().unwrap();
     let printed = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(1), "{printed}");
     assert!(printed.contains("is in use by another process"), "{printed}");
