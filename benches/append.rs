@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater::clock::SystemClock;
 use tailwater::log::{
-    Append, Block, Directory, Durability, Fed, FrameMeta, Log, LogSettings, MemorySettings, OnFull, OpenAt, OutFrame,
-    PIECE_HEADER, Services, Signal, SpanLog, StoreKind, write_piece_header,
+    Append, Block, Directory, Durability, Fed, FrameMeta, Log, LogSettings, MemorySettings, OnFull,
+    OpenAt, OutFrame, PIECE_HEADER, Services, Signal, SpanLog, StoreKind, write_piece_header,
 };
 use tailwater::otlp::SourceId;
 
@@ -29,7 +29,9 @@ fn body(spans: usize) -> (Bytes, u32) {
         let now = left.min(PIECE_SPANS);
         let at = out.len();
         out.resize(at + PIECE_HEADER, 0);
-        let bytes: Vec<u8> = (0..now * SPAN).map(|n| (n * 31 + pieces as usize) as u8).collect();
+        let bytes: Vec<u8> = (0..now * SPAN)
+            .map(|n| (n * 31 + pieces as usize) as u8)
+            .collect();
         write_piece_header(&mut out[at..], 0, now as u32, &bytes);
         out.extend_from_slice(&bytes);
         pieces += 1;
@@ -57,7 +59,14 @@ fn stream(c: &mut Criterion) {
     for (spans, gathered) in [(64, 1), (64, 8), (512, 1), (512, 4)] {
         let (body, _) = body(spans);
         let parts = [&body[..]];
-        let frames = vec![OutFrame { stamp: 1, meta: [0; 16], body: &parts }; gathered];
+        let frames = vec![
+            OutFrame {
+                stamp: 1,
+                meta: [0; 16],
+                body: &parts
+            };
+            gathered
+        ];
         let append = || {
             if !stream.has_room(frames.len() as u64 * (body.len() as u64 + 64)) {
                 stream.release_before(stream.segments()[1].end);
@@ -68,14 +77,21 @@ fn stream(c: &mut Criterion) {
             append();
         }
         group.throughput(Throughput::Elements((spans * gathered) as u64));
-        let id = BenchmarkId::new(format!("{spans} spans"), format!("{gathered} requests a write"));
+        let id = BenchmarkId::new(
+            format!("{spans} spans"),
+            format!("{gathered} requests a write"),
+        );
         group.bench_function(id, |b| b.iter(|| black_box(append())));
     }
 }
 
 fn log(c: &mut Criterion) {
     let mut group = c.benchmark_group("log");
-    for (durability, spans) in [(Durability::Os, 64), (Durability::Os, 512), (Durability::Fsync, 512)] {
+    for (durability, spans) in [
+        (Durability::Os, 64),
+        (Durability::Os, 512),
+        (Durability::Fsync, 512),
+    ] {
         let place = tempfile::tempdir().expect("a directory");
         let settings = settings(place.path(), durability);
         let directory = Directory::open(&settings).expect("a log");
@@ -88,9 +104,17 @@ fn log(c: &mut Criterion) {
         let services = Arc::new(Services::new(&memory));
         let service = services.intern("bench");
         let clock = Arc::new(SystemClock::new());
-        let log =
-            SpanLog::<()>::open(&directory, &settings, &memory, 64 << 20, 64 << 20, services, clock, OpenAt::default())
-                .expect("a span log");
+        let log = SpanLog::<()>::open(
+            &directory,
+            &settings,
+            &memory,
+            64 << 20,
+            64 << 20,
+            services,
+            clock,
+            OpenAt::default(),
+        )
+        .expect("a span log");
         let (body, pieces) = body(spans);
         let mut feed = log.feed(0);
         let mut round = || {
@@ -104,8 +128,18 @@ fn log(c: &mut Criterion) {
                         spans: spans as u32,
                     };
                     // A block is an allocation of its own, as intake makes it.
-                    let blocks = vec![Block { service, bytes: Bytes::copy_from_slice(&body), pieces }];
-                    log.append(Append { meta, blocks, attachment: (), attachment_bytes: 0, reservation: None })
+                    let blocks = vec![Block {
+                        service,
+                        bytes: Bytes::copy_from_slice(&body),
+                        pieces,
+                    }];
+                    log.append(Append {
+                        meta,
+                        blocks,
+                        attachment: (),
+                        attachment_bytes: 0,
+                        reservation: None,
+                    })
                 })
                 .collect();
             for answer in waiting {
@@ -117,7 +151,9 @@ fn log(c: &mut Criterion) {
             round();
         }
         group.throughput(Throughput::Elements((spans * IN_FLIGHT) as u64));
-        group.bench_function(format!("{durability:?}/{spans} spans"), |b| b.iter(&mut round));
+        group.bench_function(format!("{durability:?}/{spans} spans"), |b| {
+            b.iter(&mut round)
+        });
     }
 }
 

@@ -48,22 +48,74 @@ struct Row {
 }
 
 fn shape(per_request: u32) -> Shape {
-    Shape { per_request, ..Shape::default() }
+    Shape {
+        per_request,
+        ..Shape::default()
+    }
 }
 
 fn rows() -> Vec<Row> {
-    let row = |name, shape, keywords, bar| Row { name, shape, keywords, bar, log_size: LOG_SIZE };
+    let row = |name, shape, keywords, bar| Row {
+        name,
+        shape,
+        keywords,
+        bar,
+        log_size: LOG_SIZE,
+    };
     vec![
         row("64 spans a request", shape(64), 1000, 650),
         row("512", shape(512), 1000, 450),
         row("4096", shape(4096), 1000, 550),
-        row("64, backwards", Shape { backwards: true, ..shape(64) }, 1000, 650),
-        row("512, backwards", Shape { backwards: true, ..shape(512) }, 1000, 450),
-        row("4096, backwards", Shape { backwards: true, ..shape(4096) }, 1000, 550),
+        row(
+            "64, backwards",
+            Shape {
+                backwards: true,
+                ..shape(64)
+            },
+            1000,
+            650,
+        ),
+        row(
+            "512, backwards",
+            Shape {
+                backwards: true,
+                ..shape(512)
+            },
+            1000,
+            450,
+        ),
+        row(
+            "4096, backwards",
+            Shape {
+                backwards: true,
+                ..shape(4096)
+            },
+            1000,
+            550,
+        ),
         row("512, one keyword", shape(512), 1, 0),
-        Row { log_size: COLD_LOG_SIZE, ..row("512, cold segments", shape(512), 1000, 0) },
-        row("512, each span a part", Shape { parts: 60, ..shape(512) }, 1000, 650),
-        row("512, prompts of 16.8 KB", Shape { prompt_bytes: 16_800, ..shape(512) }, 1000, 700),
+        Row {
+            log_size: COLD_LOG_SIZE,
+            ..row("512, cold segments", shape(512), 1000, 0)
+        },
+        row(
+            "512, each span a part",
+            Shape {
+                parts: 60,
+                ..shape(512)
+            },
+            1000,
+            650,
+        ),
+        row(
+            "512, prompts of 16.8 KB",
+            Shape {
+                prompt_bytes: 16_800,
+                ..shape(512)
+            },
+            1000,
+            700,
+        ),
     ]
 }
 
@@ -91,25 +143,55 @@ impl Process {
     /// Starts a program on core 0.
     fn start(program: &Path, arguments: &[&str], envs: &[(&str, &str)]) -> Self {
         let mut command = Command::new("taskset");
-        command.args(["-c", "0"]).arg(program).args(arguments).envs(envs.iter().copied());
-        Self(command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().expect("taskset and the program start"))
+        command
+            .args(["-c", "0"])
+            .arg(program)
+            .args(arguments)
+            .envs(envs.iter().copied());
+        Self(
+            command
+                .stdout(Stdio::null())
+                .stderr(Stdio::inherit())
+                .spawn()
+                .expect("taskset and the program start"),
+        )
     }
 
     fn cpu_ns(&self) -> u64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id())).expect("the process lives");
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id()))
+            .expect("the process lives");
+        let fields: Vec<&str> = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
+        let ticks = |at: usize| {
+            fields
+                .get(at)
+                .and_then(|field| field.parse::<u64>().ok())
+                .unwrap_or_default()
+        };
         (ticks(11) + ticks(12)) * TICK_NS
     }
 
     fn rss(&self) -> u64 {
-        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.0.id())).expect("the process lives");
-        statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default() * 4096
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.0.id()))
+            .expect("the process lives");
+        statm
+            .split_whitespace()
+            .nth(1)
+            .and_then(|pages| pages.parse::<u64>().ok())
+            .unwrap_or_default()
+            * 4096
     }
 }
 
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
+    TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
+        .port()
 }
 
 fn keywords(n: usize) -> String {
@@ -128,7 +210,10 @@ fn config(
     log_size: &str,
 ) -> String {
     let policies = include_str!("../tests/data/bench_policies.yaml");
-    let rows = policies.lines().filter(|line| line.starts_with("  ")).filter(|line| !line.contains("prompt_keyword"));
+    let rows = policies
+        .lines()
+        .filter(|line| line.starts_with("  "))
+        .filter(|line| !line.contains("prompt_keyword"));
     let policies: String = rows.map(|line| format!("    {line}\n")).collect();
     format!(
         "receivers: {{otlp: {{protocols: {{grpc: {{endpoint: \"127.0.0.1:{port}\"}}}}}}}}\n\
@@ -153,7 +238,15 @@ async fn daemon(
 ) -> (Process, SocketAddr) {
     let port = free_port();
     let file = place.join("config.yaml");
-    let text = config(&place.join("buffer"), port, sink.address(), wait, keywords, memory, log_size);
+    let text = config(
+        &place.join("buffer"),
+        port,
+        sink.address(),
+        wait,
+        keywords,
+        memory,
+        log_size,
+    );
     std::fs::write(&file, text).expect("the config is written");
     let program = Path::new(env!("CARGO_BIN_EXE_tailwater"));
     let process = Process::start(program, &["--config", &file.display().to_string()], &[]);
@@ -172,20 +265,43 @@ async fn listening(port: u16) -> SocketAddr {
 }
 
 /// CPU-ns for each span and spans a second, over the window.
-async fn measure(process: &Process, address: SocketAddr, shape: Shape, warm: Duration) -> (u64, u64) {
-    let pace = Pace { rate: RATE, in_flight: 32, connections: 4 };
+async fn measure(
+    process: &Process,
+    address: SocketAddr,
+    shape: Shape,
+    warm: Duration,
+) -> (u64, u64) {
+    let pace = Pace {
+        rate: RATE,
+        in_flight: 32,
+        connections: 4,
+    };
     let load = Load::start(address, shape, pace);
     sleep(warm).await;
-    let (spans, cpu, start) = (load.outcome.counts().acknowledged, process.cpu_ns(), Instant::now());
+    let (spans, cpu, start) = (
+        load.outcome.counts().acknowledged,
+        process.cpu_ns(),
+        Instant::now(),
+    );
     sleep(WINDOW).await;
-    let (spans, cpu) = (load.outcome.counts().acknowledged - spans, process.cpu_ns() - cpu);
+    let (spans, cpu) = (
+        load.outcome.counts().acknowledged - spans,
+        process.cpu_ns() - cpu,
+    );
     let seconds = start.elapsed().as_secs_f64();
-    assert_eq!(load.outcome.counts().refused, 0, "{:?}", load.outcome.refusals());
+    assert_eq!(
+        load.outcome.counts().refused,
+        0,
+        "{:?}",
+        load.outcome.refusals()
+    );
     (cpu / spans.max(1), (spans as f64 / seconds) as u64)
 }
 
 async fn cpu_table() {
-    println!("\n| load | CPU-ns a span | bar | spans/s | null sink | ratio |\n| --- | --- | --- | --- | --- | --- |");
+    println!(
+        "\n| load | CPU-ns a span | bar | spans/s | null sink | ratio |\n| --- | --- | --- | --- | --- | --- |"
+    );
     for row in rows() {
         let place = tempfile::tempdir_in(scratch()).expect("a directory");
         let sink = Sink::start().await;
@@ -196,20 +312,40 @@ async fn cpu_table() {
             &[("TAILWATER_NULL_SINK", &port.to_string())],
         );
         let address = listening(port).await;
-        let (null_cpu, _) = measure(&null, address, row.shape.clone(), Duration::from_secs(1)).await;
+        let (null_cpu, _) =
+            measure(&null, address, row.shape.clone(), Duration::from_secs(1)).await;
         drop(null);
-        let (process, address) = daemon(place.path(), &sink, 5, row.keywords, "total: 512MiB", row.log_size).await;
+        let (process, address) = daemon(
+            place.path(),
+            &sink,
+            5,
+            row.keywords,
+            "total: 512MiB",
+            row.log_size,
+        )
+        .await;
         let (cpu, rate) = measure(&process, address, row.shape, WARM).await;
-        let bar = if row.bar == 0 { "–".to_owned() } else { row.bar.to_string() };
+        let bar = if row.bar == 0 {
+            "–".to_owned()
+        } else {
+            row.bar.to_string()
+        };
         let ratio = cpu as f64 / null_cpu.max(1) as f64;
-        println!("| {} | {cpu} | {bar} | {rate} | {null_cpu} | {ratio:.1} |", row.name);
+        println!(
+            "| {} | {cpu} | {bar} | {rate} | {null_cpu} | {ratio:.1} |",
+            row.name
+        );
         let _ = std::io::stdout().flush();
     }
 }
 
 /// RSS after so many undecided traces.
 async fn rss_at(process: &Process, address: SocketAddr, shape: &Shape, points: &[u64]) -> Vec<u64> {
-    let pace = Pace { rate: 50_000_000, in_flight: 16, connections: 2 };
+    let pace = Pace {
+        rate: 50_000_000,
+        in_flight: 16,
+        connections: 2,
+    };
     let load = Load::start(address, shape.clone(), pace);
     let mut out = Vec::new();
     for point in points {
@@ -222,7 +358,9 @@ async fn rss_at(process: &Process, address: SocketAddr, shape: &Shape, points: &
 }
 
 async fn memory_table() {
-    println!("\n| undecided traces of | RSS at 50,000 | RSS at 200,000 | bytes a trace |\n| --- | --- | --- | --- |");
+    println!(
+        "\n| undecided traces of | RSS at 50,000 | RSS at 200,000 | bytes a trace |\n| --- | --- | --- | --- |"
+    );
     let mut slopes = Vec::new();
     for (name, spans, parts) in [
         ("10 spans in 2 pieces", 10, 2),
@@ -234,18 +372,36 @@ async fn memory_table() {
         let sink = Sink::start().await;
         let memory = "total: 256MiB, per_service: {default: 256MiB}, skeletons: 160MiB";
         let (process, address) = daemon(place.path(), &sink, 3600, 1, memory, COLD_LOG_SIZE).await;
-        let shape = Shape { spans, parts, prompt_bytes: 512, ..shape(512) };
+        let shape = Shape {
+            spans,
+            parts,
+            prompt_bytes: 512,
+            ..shape(512)
+        };
         let rss = rss_at(&process, address, &shape, &[50_000, 200_000]).await;
         let slope = (rss[1].saturating_sub(rss[0])) as f64 / 150_000.0;
-        println!("| {name} | {} MiB | {} MiB | {slope:.0} |", rss[0] >> 20, rss[1] >> 20);
+        println!(
+            "| {name} | {} MiB | {} MiB | {slope:.0} |",
+            rss[0] >> 20,
+            rss[1] >> 20
+        );
         slopes.push(slope);
     }
-    println!("\nEach further piece: {:.1} bytes (bar 20).", (slopes[3] - slopes[1]) / 16.0);
+    println!(
+        "\nEach further piece: {:.1} bytes (bar 20).",
+        (slopes[3] - slopes[1]) / 16.0
+    );
     for prompt_bytes in [1_000, 100_000] {
         let place = tempfile::tempdir_in(scratch()).expect("a directory");
         let sink = Sink::start().await;
-        let (process, address) = daemon(place.path(), &sink, 5, 1, "total: 256MiB", COLD_LOG_SIZE).await;
-        let shape = Shape { spans: 12, parts: 4, prompt_bytes, ..shape(24) };
+        let (process, address) =
+            daemon(place.path(), &sink, 5, 1, "total: 256MiB", COLD_LOG_SIZE).await;
+        let shape = Shape {
+            spans: 12,
+            parts: 4,
+            prompt_bytes,
+            ..shape(24)
+        };
         let rss = rss_at(&process, address, &shape, &[60_000]).await;
         println!("Prompts of {prompt_bytes} bytes: RSS {} MiB.", rss[0] >> 20);
     }
@@ -259,15 +415,26 @@ fn scratch() -> std::path::PathBuf {
 }
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     if let Ok(port) = std::env::var("TAILWATER_NULL_SINK") {
         return runtime.block_on(null_sink(&port));
     }
     // Load and sink on the other core; children choose their own.
     let own = std::process::id().to_string();
-    let pinned = Command::new("taskset").args(["-cp", "1", &own]).stdout(Stdio::null()).status();
-    assert!(pinned.is_ok_and(|status| status.success()), "taskset (util-linux) pins this process to core 1");
-    let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let pinned = Command::new("taskset")
+        .args(["-cp", "1", &own])
+        .stdout(Stdio::null())
+        .status();
+    assert!(
+        pinned.is_ok_and(|status| status.success()),
+        "taskset (util-linux) pins this process to core 1"
+    );
+    let only = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'));
     if only.as_deref() != Some("memory") {
         runtime.block_on(cpu_table());
     }
@@ -277,7 +444,9 @@ fn main() {
 }
 
 async fn null_sink(port: &str) {
-    let listener = tailwater::receivers::bind(&format!("127.0.0.1:{port}")).await.expect("the port");
+    let listener = tailwater::receivers::bind(&format!("127.0.0.1:{port}"))
+        .await
+        .expect("the port");
     let destination = Destination {
         source: SourceId::of("null"),
         submit: Arc::new(Null),
@@ -285,5 +454,7 @@ async fn null_sink(port: &str) {
         stats: Arc::default(),
     };
     let server = OtlpGrpc::new(OtlpGrpcSettings::default(), destination).expect("plain text");
-    server.serve(listener, tokio_util::sync::CancellationToken::new()).await;
+    server
+        .serve(listener, tokio_util::sync::CancellationToken::new())
+        .await;
 }

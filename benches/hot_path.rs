@@ -1,10 +1,20 @@
 //! Criterion benches of the hot path, per span: scan, facts with policies and keywords, split, fold, stitch.
 
 #[path = "../tests/support/backwards.rs"]
-#[allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared with the tests")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "shared with the tests"
+)]
 mod backwards;
 #[path = "support/spans.rs"]
-#[allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "shared with the end-to-end benchmark")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "shared with the end-to-end benchmark"
+)]
 mod spans;
 
 use bytes::Bytes;
@@ -13,12 +23,15 @@ use std::hint::black_box;
 use std::sync::Arc;
 use tailwater::otlp::{Blind, Stitch, scan, split};
 use tailwater::rules::{
-    Atoms, AtomsBuilder, Compiler, Fold, Observer, ObserverScratch, PercentileOf, PolicyKind, PolicySpec, Program,
-    StatusCode, TextKeys, ValueIds,
+    Atoms, AtomsBuilder, Compiler, Fold, Observer, ObserverScratch, PercentileOf, PolicyKind,
+    PolicySpec, Program, StatusCode, TextKeys, ValueIds,
 };
 
 fn policy(name: &str, kind: PolicyKind) -> PolicySpec {
-    PolicySpec { name: name.into(), kind }
+    PolicySpec {
+        name: name.into(),
+        kind,
+    }
 }
 
 /// The policies of the side-by-side measurements that are there, and ours with `keywords` keywords.
@@ -30,10 +43,18 @@ fn compile(keywords: usize) -> (Program, Atoms) {
         cache_max_size: 10,
         invert_match: false,
     };
-    let latency = |threshold_ms| PolicyKind::Latency { threshold_ms, upper_threshold_ms: 0 };
+    let latency = |threshold_ms| PolicyKind::Latency {
+        threshold_ms,
+        upper_threshold_ms: 0,
+    };
     let policies = [
         policy("slow", latency(5000)),
-        policy("errors", PolicyKind::StatusCode { codes: vec![StatusCode::Error] }),
+        policy(
+            "errors",
+            PolicyKind::StatusCode {
+                codes: vec![StatusCode::Error],
+            },
+        ),
         policy(
             "tokens",
             PolicyKind::NumericAttribute {
@@ -45,14 +66,33 @@ fn compile(keywords: usize) -> (Program, Atoms) {
         ),
         policy(
             "vip",
-            PolicyKind::And(vec![policy("tier", string("tenant.tier", &["vip"], false)), policy("ms", latency(100))]),
+            PolicyKind::And(vec![
+                policy("tier", string("tenant.tier", &["vip"], false)),
+                policy("ms", latency(100)),
+            ]),
         ),
-        policy("many", PolicyKind::SpanCount { min_spans: 500, max_spans: 0 }),
+        policy(
+            "many",
+            PolicyKind::SpanCount {
+                min_spans: 500,
+                max_spans: 0,
+            },
+        ),
         policy(
             "flag",
-            PolicyKind::BooleanAttribute { key: "app.force_sample".into(), value: true, invert_match: false },
+            PolicyKind::BooleanAttribute {
+                key: "app.force_sample".into(),
+                value: true,
+                invert_match: false,
+            },
         ),
-        policy("some", PolicyKind::Probabilistic { sampling_percentage: 1.0, hash_salt: "s".into() }),
+        policy(
+            "some",
+            PolicyKind::Probabilistic {
+                sampling_percentage: 1.0,
+                hash_salt: "s".into(),
+            },
+        ),
         policy(
             "p99",
             PolicyKind::LatencyPercentile {
@@ -64,12 +104,21 @@ fn compile(keywords: usize) -> (Program, Atoms) {
                 of: PercentileOf::Trace,
             },
         ),
-        policy("keyword", PolicyKind::PromptKeyword { keywords: spans::keywords(keywords) }),
+        policy(
+            "keyword",
+            PolicyKind::PromptKeyword {
+                keywords: spans::keywords(keywords),
+            },
+        ),
     ];
     let mut builder = AtomsBuilder::default();
-    let program = Compiler::new(&mut builder, false).compile(&policies).expect("the policies compile");
+    let program = Compiler::new(&mut builder, false)
+        .compile(&policies)
+        .expect("the policies compile");
     let keys = TextKeys::new(tailwater::genai::TEXT_KEYS.iter().copied());
-    let atoms = builder.build(keys, Arc::new(ValueIds::default())).expect("the keywords fit");
+    let atoms = builder
+        .build(keys, Arc::new(ValueIds::default()))
+        .expect("the keywords fit");
     (program.link(atoms.bits()), atoms)
 }
 
@@ -109,11 +158,14 @@ fn layout(c: &mut Criterion, request: &Bytes) {
     let facts = observer.finish();
     let mut group = c.benchmark_group("layout");
     group.throughput(Throughput::Elements(scanned.spans() as u64));
-    group.bench_function("split", |b| b.iter(|| split(request, &scanned, &[0], 16, 16)));
+    group.bench_function("split", |b| {
+        b.iter(|| split(request, &scanned, &[0], 16, 16))
+    });
     group.bench_function("fold", |b| {
         b.iter(|| {
             let (mut fold, mut words) = (Fold::default(), vec![0; program.state_words()]);
-            (0..scanned.spans()).for_each(|i| program.fold(&atoms, &mut fold, &mut words, &facts, i));
+            (0..scanned.spans())
+                .for_each(|i| program.fold(&atoms, &mut fold, &mut words, &facts, i));
             black_box((fold, words))
         });
     });
@@ -123,7 +175,12 @@ fn layout(c: &mut Criterion, request: &Bytes) {
         .iter()
         .map(|piece| {
             let bytes = &split.blocks[piece.block as usize].bytes;
-            (piece.trace, Bytes::copy_from_slice(&bytes[piece.bytes.start as usize..piece.bytes.end as usize]))
+            (
+                piece.trace,
+                Bytes::copy_from_slice(
+                    &bytes[piece.bytes.start as usize..piece.bytes.end as usize],
+                ),
+            )
         })
         .collect();
     group.bench_function("stitch", |b| {

@@ -12,16 +12,31 @@ use tailwater::pipeline::Pipeline;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let [config, request] = std::env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "CONFIG REQUEST.pb")?;
+    let [config, request] = std::env::args()
+        .skip(1)
+        .collect::<Vec<_>>()
+        .try_into()
+        .map_err(|_| "CONFIG REQUEST.pb")?;
     let accepted = embed(&config, std::fs::read(request)?).await?;
-    eprintln!("{} spans accepted, {} rejected", accepted.spans, accepted.rejected);
+    eprintln!(
+        "{} spans accepted, {} rejected",
+        accepted.spans, accepted.rejected
+    );
     Ok(())
 }
 
 pub(crate) async fn embed(config: &str, request: Vec<u8>) -> Result<Accepted, Box<dyn Error>> {
     let source = Source::read(config).map_err(|wrong| wrong.to_string())?;
     let loaded = load(&[source], &[], &|name| std::env::var(name).ok());
-    let config = loaded.map_err(|wrong| wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?.config;
+    let config = loaded
+        .map_err(|wrong| {
+            wrong
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("\n")
+        })?
+        .config;
 
     let pipeline = Pipeline::start(&config).await?;
     // Acknowledged means: in the log, as for a request that came over the network.

@@ -36,7 +36,9 @@ impl SystemClock {
     #[allow(clippy::disallowed_methods, reason = "this is the clock module")]
     #[must_use]
     pub fn new() -> Self {
-        Self { started: Instant::now() }
+        Self {
+            started: Instant::now(),
+        }
     }
 }
 
@@ -49,7 +51,9 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     #[allow(clippy::disallowed_methods, reason = "this is the clock module")]
     fn unix(&self) -> Nanos {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
@@ -68,7 +72,9 @@ impl ManualClock {
     /// A clock that stands at `now` (both readings).
     #[must_use]
     pub fn at(now: Nanos) -> Self {
-        Self { now: AtomicU64::new(now) }
+        Self {
+            now: AtomicU64::new(now),
+        }
     }
 
     /// Moves both readings forward.

@@ -3,7 +3,9 @@
 
 use super::backwards::{Kind, backwards};
 use bytes::Bytes;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value::Value};
+use opentelemetry_proto::tonic::common::v1::{
+    AnyValue, InstrumentationScope, KeyValue, any_value::Value,
+};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status, TracesData};
 use prost::Message;
@@ -17,7 +19,11 @@ pub fn text(key: &str, value: &str) -> KeyValue {
 }
 
 fn attribute(key: &str, value: Value) -> KeyValue {
-    KeyValue { key: key.into(), value: Some(AnyValue { value: Some(value) }), ..Default::default() }
+    KeyValue {
+        key: key.into(),
+        value: Some(AnyValue { value: Some(value) }),
+        ..Default::default()
+    }
 }
 
 /// English words in a fixed shuffle, as JSON messages.
@@ -48,7 +54,9 @@ fn prompt(seed: u64, bytes: usize) -> String {
     let mut out = String::from(r#"[{"role":"user","parts":[{"type":"text","content":""#);
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     while out.len() < bytes {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         out += WORDS[(state >> 33) as usize % WORDS.len()];
         out.push(' ');
     }
@@ -62,7 +70,14 @@ pub fn span(trace: u64, number: usize, prompt_bytes: usize) -> Span {
         text("http.request.method", "POST"),
         text("server.address", "10.0.0.17"),
         attribute("http.response.status_code", Value::IntValue(200)),
-        text("tenant.tier", if trace.is_multiple_of(7) { "pro" } else { "free" }),
+        text(
+            "tenant.tier",
+            if trace.is_multiple_of(7) {
+                "pro"
+            } else {
+                "free"
+            },
+        ),
         text("user_agent.original", "python-httpx/0.28"),
         attribute("app.retries", Value::IntValue(number as i64 % 3)),
     ];
@@ -71,18 +86,30 @@ pub fn span(trace: u64, number: usize, prompt_bytes: usize) -> Span {
             text("gen_ai.operation.name", "chat"),
             text("gen_ai.request.model", "gpt-4o-mini"),
             attribute("gen_ai.usage.input_tokens", Value::IntValue(812)),
-            text("gen_ai.input.messages", &prompt(trace * 100 + number as u64, prompt_bytes)),
+            text(
+                "gen_ai.input.messages",
+                &prompt(trace * 100 + number as u64, prompt_bytes),
+            ),
         ]);
     }
     Span {
         trace_id: id.to_be_bytes().to_vec(),
-        span_id: ((number as u64 + 1) << 32 | (trace & 0xffff_ffff)).to_be_bytes().to_vec(),
-        parent_span_id: if number == 0 { vec![] } else { (1_u64 << 32 | (trace & 0xffff_ffff)).to_be_bytes().to_vec() },
+        span_id: ((number as u64 + 1) << 32 | (trace & 0xffff_ffff))
+            .to_be_bytes()
+            .to_vec(),
+        parent_span_id: if number == 0 {
+            vec![]
+        } else {
+            (1_u64 << 32 | (trace & 0xffff_ffff)).to_be_bytes().to_vec()
+        },
         name: format!("step {number}"),
         kind: 3,
         start_time_unix_nano: start,
         end_time_unix_nano: start + 5_000_000,
-        status: (trace % 40 == 3 && number == 7).then(|| Status { code: 2, message: String::new() }),
+        status: (trace % 40 == 3 && number == 7).then(|| Status {
+            code: 2,
+            message: String::new(),
+        }),
         attributes,
         ..Default::default()
     }
@@ -98,11 +125,19 @@ fn request_of(spans: Vec<Span>) -> TracesData {
         ],
         ..Default::default()
     };
-    let scope = InstrumentationScope { name: "llm.gateway".into(), version: "2".into(), ..Default::default() };
+    let scope = InstrumentationScope {
+        name: "llm.gateway".into(),
+        version: "2".into(),
+        ..Default::default()
+    };
     TracesData {
         resource_spans: vec![ResourceSpans {
             resource: Some(resource),
-            scope_spans: vec![ScopeSpans { scope: Some(scope), spans, ..Default::default() }],
+            scope_spans: vec![ScopeSpans {
+                scope: Some(scope),
+                spans,
+                ..Default::default()
+            }],
             ..Default::default()
         }],
     }
@@ -110,17 +145,28 @@ fn request_of(spans: Vec<Span>) -> TracesData {
 
 /// `traces` traces from number `first` on as requests of about `per_request` spans: the traces' first quarters, then
 /// their second, and so on.
-pub fn requests(first: u64, traces: u64, per_request: usize, prompt_bytes: usize, backward: bool) -> Vec<Bytes> {
+pub fn requests(
+    first: u64,
+    traces: u64,
+    per_request: usize,
+    prompt_bytes: usize,
+    backward: bool,
+) -> Vec<Bytes> {
     let part = SPANS_PER_TRACE / PARTS;
     let mut spans = Vec::new();
     for p in 0..PARTS {
         for trace in first..first + traces {
-            spans.extend((p * part..(p + 1) * part).map(|number| span(trace, number, prompt_bytes)));
+            spans
+                .extend((p * part..(p + 1) * part).map(|number| span(trace, number, prompt_bytes)));
         }
     }
     let encode = |chunk: &[Span]| {
         let bytes = request_of(chunk.to_vec()).encode_to_vec();
-        if backward { backwards(Kind::Request, &bytes).into() } else { bytes.into() }
+        if backward {
+            backwards(Kind::Request, &bytes).into()
+        } else {
+            bytes.into()
+        }
     };
     spans.chunks(per_request).map(encode).collect()
 }
@@ -128,6 +174,11 @@ pub fn requests(first: u64, traces: u64, per_request: usize, prompt_bytes: usize
 /// Keywords of about 20 bytes that no prompt holds.
 pub fn keywords(n: usize) -> Vec<String> {
     (0..n)
-        .map(|i| format!("forbidden phrase {i:04} {}", ["exfiltrate", "bypass the filter", "secret key"][i % 3]))
+        .map(|i| {
+            format!(
+                "forbidden phrase {i:04} {}",
+                ["exfiltrate", "bypass the filter", "secret key"][i % 3]
+            )
+        })
         .collect()
 }

@@ -18,7 +18,12 @@ pub(crate) struct Board {
 impl Board {
     pub(crate) fn new(observe: Box<dyn Observe>, clock: SharedClock) -> Self {
         let started = (clock.unix(), clock.monotonic());
-        Self { observe, clock, started, metrics: RwLock::new(None) }
+        Self {
+            observe,
+            clock,
+            started,
+            metrics: RwLock::new(None),
+        }
     }
 
     /// Monotonic time of the start, nanoseconds.
@@ -46,6 +51,9 @@ impl Board {
 
     /// Wall clock of the start, nanoseconds since the Unix epoch, and the time since.
     pub(super) fn up(&self) -> (u64, Duration) {
-        (self.started.0, Duration::from_nanos(self.clock.monotonic().saturating_sub(self.started.1)))
+        (
+            self.started.0,
+            Duration::from_nanos(self.clock.monotonic().saturating_sub(self.started.1)),
+        )
     }
 }

@@ -29,7 +29,8 @@ mod tests {
 
     #[test]
     fn durations() {
-        let check = |millis, expected| assert_eq!(duration(Duration::from_millis(millis)), expected);
+        let check =
+            |millis, expected| assert_eq!(duration(Duration::from_millis(millis)), expected);
         check(0, "0ms");
         check(12, "12ms");
         check(1500, "1.5s");

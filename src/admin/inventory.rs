@@ -210,16 +210,30 @@ mod tests {
 
     #[test]
     fn names_are_valid_and_each_is_there_once() {
-        let word = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        let word = |text: &str| {
+            !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+        };
         let mut names = HashSet::new();
         for metric in INVENTORY {
             let name = metric.name;
             assert!(word(name) && names.insert(name), "{name}");
-            assert!(metric.labels.iter().all(|label| word(label) && !label.starts_with("__")), "{name}");
-            assert!(name.starts_with("tailwater_") || name.starts_with("otelcol_"), "{name}");
+            assert!(
+                metric
+                    .labels
+                    .iter()
+                    .all(|label| word(label) && !label.starts_with("__")),
+                "{name}"
+            );
+            assert!(
+                name.starts_with("tailwater_") || name.starts_with("otelcol_"),
+                "{name}"
+            );
             let total = metric.kind == Kind::Counter && name.starts_with("tailwater_");
             assert_eq!(name.ends_with("_total"), total, "{name}");
-            assert!(metric.help.ends_with('.') && !metric.help.contains('\n'), "{name}");
+            assert!(
+                metric.help.ends_with('.') && !metric.help.contains('\n'),
+                "{name}"
+            );
         }
     }
 }

@@ -14,7 +14,9 @@ pub struct Metrics {
 
 impl std::fmt::Debug for Metrics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Metrics").field("sources", &self.sources).finish_non_exhaustive()
+        f.debug_struct("Metrics")
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
     }
 }
 
@@ -22,7 +24,10 @@ impl Metrics {
     /// The metrics of these parts.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
-        Self { sources, page: Mutex::new(Page::new()) }
+        Self {
+            sources,
+            page: Mutex::new(Page::new()),
+        }
     }
 
     /// The page in Prometheus' text format, version 0.0.4. Reads a few bytes of a file and may wait for a write to the

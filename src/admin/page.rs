@@ -19,8 +19,12 @@ impl Page {
         for metric in INVENTORY {
             // The client's units would become suffixes; the table's names are whole already.
             match metric.kind {
-                Kind::Counter => recorder.describe_counter(metric.name.into(), None, metric.help.into()),
-                Kind::Gauge => recorder.describe_gauge(metric.name.into(), None, metric.help.into()),
+                Kind::Counter => {
+                    recorder.describe_counter(metric.name.into(), None, metric.help.into())
+                }
+                Kind::Gauge => {
+                    recorder.describe_gauge(metric.name.into(), None, metric.help.into())
+                }
             }
         }
         let handle = recorder.handle();
@@ -30,7 +34,9 @@ impl Page {
     /// Sets a counter to its total; it never goes back.
     pub(super) fn count(&self, metric: &Metric, labels: &[&str], total: u64) {
         debug_assert!(metric.kind == Kind::Counter, "{}", metric.name);
-        self.recorder.register_counter(&key(metric, labels), &METADATA).absolute(total);
+        self.recorder
+            .register_counter(&key(metric, labels), &METADATA)
+            .absolute(total);
     }
 
     /// The same, but not before the first event.
@@ -43,7 +49,9 @@ impl Page {
     /// Sets a gauge.
     pub(super) fn gauge(&self, metric: &Metric, labels: &[&str], value: f64) {
         debug_assert!(metric.kind == Kind::Gauge, "{}", metric.name);
-        self.recorder.register_gauge(&key(metric, labels), &METADATA).set(value);
+        self.recorder
+            .register_gauge(&key(metric, labels), &METADATA)
+            .set(value);
     }
 
     /// Sets a gauge to a count; beyond 2^53 it is rounded.
@@ -59,7 +67,11 @@ impl Page {
 
 fn key(metric: &Metric, values: &[&str]) -> Key {
     debug_assert_eq!(metric.labels.len(), values.len(), "{}", metric.name);
-    let labels = metric.labels.iter().zip(values).map(|(name, value)| Label::new(*name, escaped(value)));
+    let labels = metric
+        .labels
+        .iter()
+        .zip(values)
+        .map(|(name, value)| Label::new(*name, escaped(value)));
     Key::from_parts(metric.name, labels.collect::<Vec<_>>())
 }
 
@@ -81,8 +93,14 @@ mod tests {
         page.count_events(&LOG_FRAMES, &[], 0);
         page.amount(&BUFFER_CAP, &["a"], 1 << 40);
         let text = page.render();
-        assert!(text.contains("# TYPE otelcol_process_uptime counter\notelcol_process_uptime 7\n"), "{text}");
-        assert!(text.contains("tailwater_buffer_cap_bytes{service=\"a\"} 1099511627776\n"), "{text}");
+        assert!(
+            text.contains("# TYPE otelcol_process_uptime counter\notelcol_process_uptime 7\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("tailwater_buffer_cap_bytes{service=\"a\"} 1099511627776\n"),
+            "{text}"
+        );
         assert!(!text.contains("tailwater_log"), "{text}");
     }
 
@@ -92,7 +110,11 @@ mod tests {
             let page = Page::new();
             page.amount(&BUFFER_CAP, &[value], 1);
             let line = format!("tailwater_buffer_cap_bytes{{service=\"{expected}\"}} 1\n");
-            assert!(page.render().contains(&line), "{value:?}: {}", page.render());
+            assert!(
+                page.render().contains(&line),
+                "{value:?}: {}",
+                page.render()
+            );
         };
         check("\"", r#"\""#);
         check("\\", r"\\");

@@ -32,10 +32,18 @@ fn row(out: &mut String, metric: &Metric) {
         Kind::Counter => "counter",
         Kind::Gauge => "gauge",
     };
-    let mark = if metric.appears == Appears::FirstEvent { " \\*" } else { "" };
+    let mark = if metric.appears == Appears::FirstEvent {
+        " \\*"
+    } else {
+        ""
+    };
     let labels = metric.labels.join(", ");
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "| `{}`{mark} | {kind} | {} | {labels} | {} |", metric.name, metric.unit, metric.help);
+    let _ = writeln!(
+        out,
+        "| `{}`{mark} | {kind} | {} | {labels} | {} |",
+        metric.name, metric.unit, metric.help
+    );
 }
 
 #[cfg(test)]
@@ -47,6 +55,9 @@ mod tests {
             std::fs::write(&path, super::reference()).unwrap();
         }
         let found = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(found == super::reference(), "docs/metrics.md is stale: run this test with UPDATE_DOCS=1");
+        assert!(
+            found == super::reference(),
+            "docs/metrics.md is stale: run this test with UPDATE_DOCS=1"
+        );
     }
 }

@@ -16,7 +16,10 @@ const JSON: &str = "application/json";
 
 /// On the metrics address.
 pub(crate) fn metrics_routes(board: Arc<Board>) -> Router {
-    Router::new().route("/metrics", get(metrics)).merge(probes()).with_state(board)
+    Router::new()
+        .route("/metrics", get(metrics))
+        .merge(probes())
+        .with_state(board)
 }
 
 /// On the extension's address. Every other path is its page: the Collector's `path` may be any.
@@ -25,17 +28,27 @@ pub(crate) fn health_routes(board: Arc<Board>) -> Router {
 }
 
 fn probes() -> Router<Arc<Board>> {
-    Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz))
+    Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
 }
 
 async fn metrics(State(board): State<Arc<Board>>) -> Response {
     let Some(metrics) = board.metrics() else {
-        return page(StatusCode::SERVICE_UNAVAILABLE, PLAIN, "starting or stopping\n".to_owned());
+        return page(
+            StatusCode::SERVICE_UNAVAILABLE,
+            PLAIN,
+            "starting or stopping\n".to_owned(),
+        );
     };
     // It may wait for a write to the log.
     match tokio::task::spawn_blocking(move || metrics.render()).await {
         Ok(text) => page(StatusCode::OK, TEXT_FORMAT, text),
-        Err(_) => page(StatusCode::INTERNAL_SERVER_ERROR, PLAIN, "the page could not be made\n".to_owned()),
+        Err(_) => page(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            PLAIN,
+            "the page could not be made\n".to_owned(),
+        ),
     }
 }
 
@@ -47,14 +60,22 @@ async fn healthz() -> Response {
 async fn readyz(State(board): State<Arc<Board>>) -> Response {
     match board.ready() {
         Ok(()) => page(StatusCode::OK, PLAIN, "ready\n".to_owned()),
-        Err(reason) => page(StatusCode::SERVICE_UNAVAILABLE, PLAIN, format!("{reason}\n")),
+        Err(reason) => page(
+            StatusCode::SERVICE_UNAVAILABLE,
+            PLAIN,
+            format!("{reason}\n"),
+        ),
     }
 }
 
 async fn collector_health(State(board): State<Arc<Board>>) -> Response {
     match board.ready() {
         Ok(()) => page(StatusCode::OK, JSON, health_check::body(Some(board.up()))),
-        Err(_) => page(StatusCode::SERVICE_UNAVAILABLE, JSON, health_check::body(None)),
+        Err(_) => page(
+            StatusCode::SERVICE_UNAVAILABLE,
+            JSON,
+            health_check::body(None),
+        ),
     }
 }
 

@@ -38,7 +38,11 @@ pub(crate) struct Server {
 impl Server {
     /// Serves `routes` on `listener` until it is stopped.
     pub(crate) fn serve(&self, listener: TcpListener, routes: Router) {
-        let connections = Connections { routes, tasks: self.tasks.clone(), stop: self.stop.clone() };
+        let connections = Connections {
+            routes,
+            tasks: self.tasks.clone(),
+            stop: self.stop.clone(),
+        };
         self.tasks.spawn(connections.accept(listener));
     }
 
@@ -72,7 +76,9 @@ impl Connections {
                 accepted = next(&listener, &places) => accepted,
             };
             match accepted {
-                Ok((stream, place)) => drop(self.tasks.spawn(self.clone().connection(stream, place))),
+                Ok((stream, place)) => {
+                    drop(self.tasks.spawn(self.clone().connection(stream, place)))
+                }
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept connections for metrics and health");
                     sleep(ACCEPT_PAUSE).await;
@@ -97,8 +103,15 @@ impl Connections {
     }
 }
 
-async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
+async fn next(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let place = places
+        .clone()
+        .acquire_owned()
+        .await
+        .map_err(io::Error::other)?;
     Ok((listener.accept().await?.0, place))
 }
 
@@ -152,23 +165,31 @@ mod tests {
     async fn pages_follow_the_state() {
         let (server, state, metrics, health, clock) = start().await;
         let check = async |address, path: &str, status, body: &str| {
-            assert_eq!(get(address, path).await, (status, body.to_owned()), "{path}");
+            assert_eq!(
+                get(address, path).await,
+                (status, body.to_owned()),
+                "{path}"
+            );
         };
-        let away = r#"{"status":"Server not available","upSince":"0001-01-01T00:00:00Z","uptime":""}"#;
+        let away =
+            r#"{"status":"Server not available","upSince":"0001-01-01T00:00:00Z","uptime":""}"#;
         check(metrics, "/metrics", 503, "starting or stopping\n").await;
         check(metrics, "/readyz", 503, "starting\n").await;
         check(metrics, "/healthz", 200, "ok\n").await;
         check(health, "/", 503, away).await;
         *state.0.lock() = Ok(());
         clock.advance(90 * SECOND);
-        let here = r#"{"status":"Server available","upSince":"2023-11-14T22:13:20Z","uptime":"1m30s"}"#;
+        let here =
+            r#"{"status":"Server available","upSince":"2023-11-14T22:13:20Z","uptime":"1m30s"}"#;
         check(metrics, "/readyz", 200, "ready\n").await;
         check(health, "/readyz", 200, "ready\n").await;
         check(health, "/", 200, here).await;
         check(health, "/any/path", 200, here).await;
         assert_eq!(get(metrics, "/").await.0, 404);
         server.stop().await;
-        assert!(TcpStream::connect(metrics).await.is_err() && TcpStream::connect(health).await.is_err());
+        assert!(
+            TcpStream::connect(metrics).await.is_err() && TcpStream::connect(health).await.is_err()
+        );
     }
 
     #[tokio::test]

@@ -83,6 +83,8 @@ pub struct Sources {
 
 impl std::fmt::Debug for Sources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sources").field("samplers", &self.samplers.len()).finish_non_exhaustive()
+        f.debug_struct("Sources")
+            .field("samplers", &self.samplers.len())
+            .finish_non_exhaustive()
     }
 }

@@ -38,7 +38,14 @@ pub(super) fn check(arguments: &ConfigArguments, directory: Option<PathBuf>) -> 
             report.damaged,
             report.problem_count
         ));
-        report.problems.iter().for_each(|problem| print(&format!("  {problem}")));
+        report
+            .problems
+            .iter()
+            .for_each(|problem| print(&format!("  {problem}")));
     }
-    if problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if problems == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

@@ -12,7 +12,9 @@ pub(super) fn start(telemetry: &TelemetrySettings) {
         LogLevel::Error => "error",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     // Colours are for people; in a file they break every search.
     let lines = lines.with_ansi(std::io::stderr().is_terminal());
     // A second start in one process (tests) keeps the first subscriber.

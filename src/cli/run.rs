@@ -18,7 +18,10 @@ pub(super) fn run(arguments: &ConfigArguments) -> ExitCode {
         Err(code) => return code,
     };
     logging::start(&config.telemetry);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             print(&format!("tailwater: {error}"));
@@ -35,7 +38,10 @@ pub(super) fn run(arguments: &ConfigArguments) -> ExitCode {
 }
 
 async fn serve(config: &Config) -> Result<(), StartError> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (mut terminate, mut interrupt) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    );
     let pipeline = Pipeline::start(config).await?;
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "ready");
     either(&mut terminate, &mut interrupt).await;

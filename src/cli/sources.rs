@@ -24,7 +24,9 @@ pub(super) fn config(arguments: &ConfigArguments) -> Result<Config, ExitCode> {
             }
         }
     }
-    match load(&sources, &arguments.overrides, &|name| std::env::var(name).ok()) {
+    match load(&sources, &arguments.overrides, &|name| {
+        std::env::var(name).ok()
+    }) {
         Ok(loaded) => {
             report(&loaded.warnings);
             Ok(loaded.config)
@@ -40,7 +42,10 @@ fn report(diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         print(&diagnostic.to_string());
     }
-    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
+    let errors = diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        .count();
     if errors > 1 && stderr().is_terminal() {
         print(&format!("{errors} errors"));
     }

@@ -47,7 +47,12 @@ pub(crate) fn default_log() -> LogSettings {
 }
 
 fn memory() -> LogSettings {
-    LogSettings { store: StoreKind::Memory, max_size: MEMORY_SIZE, segment_size: MEMORY_SIZE / 16, ..default_log() }
+    LogSettings {
+        store: StoreKind::Memory,
+        max_size: MEMORY_SIZE,
+        segment_size: MEMORY_SIZE / 16,
+        ..default_log()
+    }
 }
 
 /// `TAILWATER_BUFFER`: `memory` or `disk:DIR`.
@@ -73,19 +78,29 @@ pub(crate) fn decode(item: &Item<'_>) -> Option<Buffer> {
     }
     let disk = disk.and_then(|item| decode_disk(&item));
     let log = disk.or(memory.and_then(|item| decode_memory(&item)));
-    Some(Buffer { place: item.node.place, path: item.path.clone(), log: log? })
+    Some(Buffer {
+        place: item.node.place,
+        path: item.path.clone(),
+        log: log?,
+    })
 }
 
 fn decode_disk(item: &Item<'_>) -> Option<LogSettings> {
     let mut fields = item.fields()?;
     let defaults = default_log();
-    let directory = fields.string("directory").map_or_else(|| PathBuf::from(DIRECTORY), PathBuf::from);
+    let directory = fields
+        .string("directory")
+        .map_or_else(|| PathBuf::from(DIRECTORY), PathBuf::from);
     if directory.as_os_str().is_empty() {
         item.error("`directory` is empty");
     }
-    let durability = fields.one_of("durability", &[("os", Durability::Os), ("fsync", Durability::Fsync)]);
+    let durability = fields.one_of(
+        "durability",
+        &[("os", Durability::Os), ("fsync", Durability::Fsync)],
+    );
     let max_size = sized(&mut fields, "max_size", LEAST_SIZE).unwrap_or(defaults.max_size);
-    let segment_size = sized(&mut fields, "segment_size", 1 << 20).unwrap_or(defaults.segment_size.min(max_size / 8));
+    let segment_size = sized(&mut fields, "segment_size", 1 << 20)
+        .unwrap_or(defaults.segment_size.min(max_size / 8));
     if segment_size > max_size / 4 {
         item.error("`segment_size` is more than a quarter of `max_size`");
     }
@@ -103,7 +118,13 @@ fn decode_memory(item: &Item<'_>) -> Option<LogSettings> {
     let mut fields = item.fields()?;
     let max_size = sized(&mut fields, "max_size", LEAST_SIZE).unwrap_or(MEMORY_SIZE);
     let (retention, partitions) = (retention(&mut fields), partitions(&mut fields));
-    Some(LogSettings { max_size, retention, partitions, segment_size: max_size / 16, ..memory() })
+    Some(LogSettings {
+        max_size,
+        retention,
+        partitions,
+        segment_size: max_size / 16,
+        ..memory()
+    })
 }
 
 fn sized(fields: &mut Fields<'_>, key: &'static str, least: u64) -> Option<u64> {
@@ -121,6 +142,10 @@ fn retention(fields: &mut Fields<'_>) -> Option<Duration> {
 }
 
 fn partitions(fields: &mut Fields<'_>) -> u16 {
-    let wanted = fields.get("partitions").and_then(|item| item.u64_in(1, 1024));
-    wanted.and_then(|n| u16::try_from(n).ok()).unwrap_or(PARTITIONS)
+    let wanted = fields
+        .get("partitions")
+        .and_then(|item| item.u64_in(1, 1024));
+    wanted
+        .and_then(|n| u16::try_from(n).ok())
+        .unwrap_or(PARTITIONS)
 }

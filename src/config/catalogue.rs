@@ -36,7 +36,14 @@ impl Section {
         match self {
             Self::Receivers => &["otlp"],
             Self::Processors => &["tail_sampling", "batch", "memory_limiter"],
-            Self::Exporters => &["otlp", "otlp_grpc", "otlphttp", "otlp_http", "file", "debug"],
+            Self::Exporters => &[
+                "otlp",
+                "otlp_grpc",
+                "otlphttp",
+                "otlp_http",
+                "file",
+                "debug",
+            ],
             Self::Extensions => &["health_check", "pprof", "zpages", "file_storage"],
         }
     }
@@ -53,17 +60,27 @@ impl Section {
 
 /// Whether the Collector has the type; if so, what to do instead, when there is more to say than what we have.
 pub(crate) fn known(section: Section, kind: &str) -> Option<Option<&'static str>> {
-    section.foreign().iter().find(|(name, _)| *name == kind).map(|(_, help)| *help)
+    section
+        .foreign()
+        .iter()
+        .find(|(name, _)| *name == kind)
+        .map(|(_, help)| *help)
 }
 
-const CONVERT: Option<&str> =
-    Some("put a Collector with this receiver in front and send its spans here with its `otlp` exporter");
+const CONVERT: Option<&str> = Some(
+    "put a Collector with this receiver in front and send its spans here with its `otlp` exporter",
+);
 const BESIDE: Option<&str> = Some("keep it in a Collector in front of this process, or behind it");
-const BEHIND: Option<&str> = Some("send to a Collector with this exporter, through `otlp` or `otlphttp`");
-const SENDER_AUTH: Option<&str> = Some("put the credentials into the exporter's `headers`, or use `tls` certificates");
+const BEHIND: Option<&str> =
+    Some("send to a Collector with this exporter, through `otlp` or `otlphttp`");
+const SENDER_AUTH: Option<&str> =
+    Some("put the credentials into the exporter's `headers`, or use `tls` certificates");
 
 const RECEIVERS: &[(&str, Option<&str>)] = &[
-    ("kafka", Some("send OTLP to the `otlp` receiver, from a Collector with the kafka receiver")),
+    (
+        "kafka",
+        Some("send OTLP to the `otlp` receiver, from a Collector with the kafka receiver"),
+    ),
     ("jaeger", CONVERT),
     ("zipkin", CONVERT),
     ("opencensus", CONVERT),
@@ -98,8 +115,14 @@ const RECEIVERS: &[(&str, Option<&str>)] = &[
 ];
 
 const PROCESSORS: &[(&str, Option<&str>)] = &[
-    ("probabilistic_sampler", Some("use a `probabilistic` policy in `tail_sampling`")),
-    ("groupbytrace", Some("leave it out: `tail_sampling` groups by trace itself")),
+    (
+        "probabilistic_sampler",
+        Some("use a `probabilistic` policy in `tail_sampling`"),
+    ),
+    (
+        "groupbytrace",
+        Some("leave it out: `tail_sampling` groups by trace itself"),
+    ),
     ("attributes", BESIDE),
     ("resource", BESIDE),
     ("resourcedetection", BESIDE),
@@ -111,7 +134,10 @@ const PROCESSORS: &[(&str, Option<&str>)] = &[
     ("k8s_attributes", BESIDE),
     ("redaction", BESIDE),
     ("groupbyattrs", BESIDE),
-    ("routing", Some("use several pipelines, each with its own `tail_sampling`")),
+    (
+        "routing",
+        Some("use several pipelines, each with its own `tail_sampling`"),
+    ),
     ("cumulativetodelta", BESIDE),
     ("deltatocumulative", BESIDE),
     ("deltatorate", BESIDE),
@@ -135,14 +161,26 @@ const PROCESSORS: &[(&str, Option<&str>)] = &[
 ];
 
 const EXPORTERS: &[(&str, Option<&str>)] = &[
-    ("kafka", Some("send to a Collector with the kafka exporter, through `otlp`")),
+    (
+        "kafka",
+        Some("send to a Collector with the kafka exporter, through `otlp`"),
+    ),
     ("logging", Some("the Collector removed it; use `debug`")),
-    ("jaeger", Some("Jaeger takes OTLP: use `otlp` with its port 4317")),
+    (
+        "jaeger",
+        Some("Jaeger takes OTLP: use `otlp` with its port 4317"),
+    ),
     ("zipkin", BEHIND),
     ("opencensus", BEHIND),
     ("otelarrow", BEHIND),
-    ("loadbalancing", Some("not needed in front of this process on one machine; `otlp` sends to one endpoint")),
-    ("load_balancing", Some("not needed in front of this process on one machine; `otlp` sends to one endpoint")),
+    (
+        "loadbalancing",
+        Some("not needed in front of this process on one machine; `otlp` sends to one endpoint"),
+    ),
+    (
+        "load_balancing",
+        Some("not needed in front of this process on one machine; `otlp` sends to one endpoint"),
+    ),
     ("prometheus", BEHIND),
     ("prometheusremotewrite", BEHIND),
     ("datadog", BEHIND),
@@ -177,7 +215,10 @@ const EXPORTERS: &[(&str, Option<&str>)] = &[
     ("sentry", BEHIND),
     ("stef", BEHIND),
     ("syslog", BEHIND),
-    ("nop", Some("use `debug`, or `file` with the path `/dev/null`")),
+    (
+        "nop",
+        Some("use `debug`, or `file` with the path `/dev/null`"),
+    ),
 ];
 
 const EXTENSIONS: &[(&str, Option<&str>)] = &[
@@ -195,10 +236,22 @@ const EXTENSIONS: &[(&str, Option<&str>)] = &[
     ("asapclient", SENDER_AUTH),
     ("ack", None),
     ("opamp", None),
-    ("db_storage", Some("leave it out: what waits for an exporter is in the log of `tail_sampling.buffer`")),
-    ("redis_storage", Some("leave it out: what waits for an exporter is in the log of `tail_sampling.buffer`")),
-    ("memory_limiter", Some("use the `memory_limiter` processor or `tail_sampling.memory`")),
-    ("memory_ballast", Some("leave it out: there is no garbage collector")),
+    (
+        "db_storage",
+        Some("leave it out: what waits for an exporter is in the log of `tail_sampling.buffer`"),
+    ),
+    (
+        "redis_storage",
+        Some("leave it out: what waits for an exporter is in the log of `tail_sampling.buffer`"),
+    ),
+    (
+        "memory_limiter",
+        Some("use the `memory_limiter` processor or `tail_sampling.memory`"),
+    ),
+    (
+        "memory_ballast",
+        Some("leave it out: there is no garbage collector"),
+    ),
     ("jaegerremotesampling", None),
     ("remotetap", None),
     ("host_observer", None),

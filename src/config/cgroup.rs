@@ -23,7 +23,10 @@ pub fn memory_limit_below(root: &Path) -> Option<u64> {
     let v1 = membership.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;
         let (controllers, path) = rest.split_once(':')?;
-        controllers.split(',').any(|name| name == "memory").then_some(path)
+        controllers
+            .split(',')
+            .any(|name| name == "memory")
+            .then_some(path)
     });
     let v2 = v2.and_then(|path| least(&base, path, "memory.max"));
     let v1 = v1.and_then(|path| least(&base.join("memory"), path, "memory.limit_in_bytes"));
@@ -35,11 +38,17 @@ pub fn memory_limit_below(root: &Path) -> Option<u64> {
 fn least(mount: &Path, path: &str, file: &str) -> Option<u64> {
     let mut directories = vec![mount.to_owned()];
     let mut directory = PathBuf::from(mount);
-    for part in path.split('/').filter(|part| !part.is_empty() && *part != "..") {
+    for part in path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != "..")
+    {
         directory.push(part);
         directories.push(directory.clone());
     }
-    directories.iter().filter_map(|directory| read(&directory.join(file))).min()
+    directories
+        .iter()
+        .filter_map(|directory| read(&directory.join(file)))
+        .min()
 }
 
 fn read(path: &Path) -> Option<u64> {
@@ -65,8 +74,20 @@ mod tests {
     #[test]
     fn v2() {
         let at = |path: &str| format!("0::{path}\n");
-        check(&[("proc/self/cgroup", &at("/")), ("sys/fs/cgroup/memory.max", "1073741824\n")], Some(1 << 30));
-        check(&[("proc/self/cgroup", &at("/")), ("sys/fs/cgroup/memory.max", "max\n")], None);
+        check(
+            &[
+                ("proc/self/cgroup", &at("/")),
+                ("sys/fs/cgroup/memory.max", "1073741824\n"),
+            ],
+            Some(1 << 30),
+        );
+        check(
+            &[
+                ("proc/self/cgroup", &at("/")),
+                ("sys/fs/cgroup/memory.max", "max\n"),
+            ],
+            None,
+        );
         check(&[("proc/self/cgroup", &at("/"))], None);
         check(
             &[
@@ -77,19 +98,43 @@ mod tests {
             Some(1000),
         );
         // The container sees its own cgroup as the mount, under the host's path.
-        check(&[("proc/self/cgroup", &at("/kubepods/pod1/c1")), ("sys/fs/cgroup/memory.max", "4096\n")], Some(4096));
+        check(
+            &[
+                ("proc/self/cgroup", &at("/kubepods/pod1/c1")),
+                ("sys/fs/cgroup/memory.max", "4096\n"),
+            ],
+            Some(4096),
+        );
     }
 
     #[test]
     fn v1_and_hybrid() {
         let v1 = "12:cpu,cpuacct:/x\n5:memory:/docker/abc\n";
         check(
-            &[("proc/self/cgroup", v1), ("sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes", "512\n")],
+            &[
+                ("proc/self/cgroup", v1),
+                (
+                    "sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes",
+                    "512\n",
+                ),
+            ],
             Some(512),
         );
-        check(&[("proc/self/cgroup", v1), ("sys/fs/cgroup/memory/memory.limit_in_bytes", "512\n")], Some(512));
+        check(
+            &[
+                ("proc/self/cgroup", v1),
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", "512\n"),
+            ],
+            Some(512),
+        );
         let unlimited = "9223372036854771712\n";
-        check(&[("proc/self/cgroup", v1), ("sys/fs/cgroup/memory/memory.limit_in_bytes", unlimited)], None);
+        check(
+            &[
+                ("proc/self/cgroup", v1),
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", unlimited),
+            ],
+            None,
+        );
         let hybrid = "5:memory:/a\n0::/b\n";
         check(
             &[
@@ -104,8 +149,26 @@ mod tests {
     #[test]
     fn nonsense() {
         check(&[], None);
-        check(&[("proc/self/cgroup", "garbage"), ("sys/fs/cgroup/memory.max", "1")], None);
-        check(&[("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/memory.max", "-5")], None);
-        check(&[("proc/self/cgroup", "0::/../../etc\n"), ("sys/fs/cgroup/memory.max", "7")], Some(7));
+        check(
+            &[
+                ("proc/self/cgroup", "garbage"),
+                ("sys/fs/cgroup/memory.max", "1"),
+            ],
+            None,
+        );
+        check(
+            &[
+                ("proc/self/cgroup", "0::/\n"),
+                ("sys/fs/cgroup/memory.max", "-5"),
+            ],
+            None,
+        );
+        check(
+            &[
+                ("proc/self/cgroup", "0::/../../etc\n"),
+                ("sys/fs/cgroup/memory.max", "7"),
+            ],
+            Some(7),
+        );
     }
 }

@@ -29,8 +29,14 @@ impl ComponentId {
         }
         match name {
             Some("") => Err("the name behind `/` is empty: expected `type/name`"),
-            Some(name) => Ok(Self { kind: kind.to_owned(), text: format!("{kind}/{name}") }),
-            None => Ok(Self { kind: kind.to_owned(), text: kind.to_owned() }),
+            Some(name) => Ok(Self {
+                kind: kind.to_owned(),
+                text: format!("{kind}/{name}"),
+            }),
+            None => Ok(Self {
+                kind: kind.to_owned(),
+                text: kind.to_owned(),
+            }),
         }
     }
 }
@@ -57,11 +63,18 @@ pub(crate) fn section<T>(
     let Some(item) = item else { return Vec::new() };
     let super::node::Value::Map(entries) = &item.node.value else {
         if !item.node.is_null() {
-            item.error(format!("expected a mapping of {}, found {}", section.name(), item.node.kind()));
+            item.error(format!(
+                "expected a mapping of {}, found {}",
+                section.name(),
+                item.node.kind()
+            ));
         }
         return Vec::new();
     };
-    entries.iter().filter_map(|entry| component(item, entry, section, &mut decode)).collect()
+    entries
+        .iter()
+        .filter_map(|entry| component(item, entry, section, &mut decode))
+        .collect()
 }
 
 fn component<T>(
@@ -79,25 +92,47 @@ fn component<T>(
             return None;
         }
     };
-    let item = Item { decoder, node: &entry.node, path: path.clone() };
+    let item = Item {
+        decoder,
+        node: &entry.node,
+        path: path.clone(),
+    };
     let settings = if section.ours().contains(&id.kind.as_str()) {
         decode(&id, &item)
     } else {
         refuse_type(decoder, &id, entry, &path, section);
         None
     };
-    Some(Declared { id: id.text, place: entry.key_place, path, settings })
+    Some(Declared {
+        id: id.text,
+        place: entry.key_place,
+        path,
+        settings,
+    })
 }
 
-fn refuse_type(decoder: &Decoder<'_>, id: &ComponentId, entry: &Entry, path: &str, section: Section) {
-    let ours: Vec<String> = section.ours().iter().map(|name| format!("`{name}`")).collect();
+fn refuse_type(
+    decoder: &Decoder<'_>,
+    id: &ComponentId,
+    entry: &Entry,
+    path: &str,
+    section: Section,
+) {
+    let ours: Vec<String> = section
+        .ours()
+        .iter()
+        .map(|name| format!("`{name}`"))
+        .collect();
     let have = format!("{} that we have: {}", section.name(), ours.join(", "));
     let what = section.one();
     let (message, help) = if let Some(help) = catalogue::known(section, &id.kind) {
         let message = format!("the Collector's {what} `{}` is not supported yet", id.kind);
         (message, Some(help.map_or(have, ToOwned::to_owned)))
     } else if let Some(close) = nearest(&id.kind, section.ours().iter().copied()) {
-        (format!("unknown {what} type; did you mean `{close}`?"), None)
+        (
+            format!("unknown {what} type; did you mean `{close}`?"),
+            None,
+        )
     } else {
         (format!("unknown {what} type"), Some(have))
     };
@@ -118,7 +153,10 @@ mod tests {
     fn ids() {
         let check = |text: &str, expected: Result<(&str, &str), ()>| {
             let got = ComponentId::parse(text);
-            let got = got.as_ref().map(|id| (id.kind.as_str(), id.text.as_str())).map_err(|_| ());
+            let got = got
+                .as_ref()
+                .map(|id| (id.kind.as_str(), id.text.as_str()))
+                .map_err(|_| ());
             assert_eq!(got, expected, "{text}");
         };
         check("otlp", Ok(("otlp", "otlp")));

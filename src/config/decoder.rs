@@ -27,29 +27,66 @@ struct Finding {
 
 impl<'s> Decoder<'s> {
     pub(crate) fn new(sources: &'s Sources) -> Self {
-        Self { sources, found: RefCell::default(), unknown: RefCell::default() }
+        Self {
+            sources,
+            found: RefCell::default(),
+            unknown: RefCell::default(),
+        }
     }
 
     pub(crate) fn error(&self, place: Place, key: &str, message: impl Into<String>) {
         self.record(Severity::Error, place, key, message.into(), None);
     }
 
-    pub(crate) fn error_help(&self, place: Place, key: &str, message: impl Into<String>, help: impl Into<String>) {
-        self.record(Severity::Error, place, key, message.into(), Some(help.into()));
+    pub(crate) fn error_help(
+        &self,
+        place: Place,
+        key: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.record(
+            Severity::Error,
+            place,
+            key,
+            message.into(),
+            Some(help.into()),
+        );
     }
 
     pub(crate) fn warning(&self, place: Place, key: &str, message: impl Into<String>) {
         self.record(Severity::Warning, place, key, message.into(), None);
     }
 
-    fn record(&self, severity: Severity, place: Place, key: &str, message: String, help: Option<String>) {
-        let diagnostic = Diagnostic { help, ..self.sources.diagnostic(severity, place, key, message) };
-        self.found.borrow_mut().push(Finding { place: Some(place), at_key: false, diagnostic });
+    fn record(
+        &self,
+        severity: Severity,
+        place: Place,
+        key: &str,
+        message: String,
+        help: Option<String>,
+    ) {
+        let diagnostic = Diagnostic {
+            help,
+            ..self.sources.diagnostic(severity, place, key, message)
+        };
+        self.found.borrow_mut().push(Finding {
+            place: Some(place),
+            at_key: false,
+            diagnostic,
+        });
     }
 
     /// A finding about a key whose value is not read. The source line ends with the key: what stands behind a mistyped
     /// key may be what the right key would have hidden.
-    pub(crate) fn at_key(&self, severity: Severity, entry: &Entry, path: &str, message: String, help: Option<String>) {
+    pub(crate) fn at_key(
+        &self,
+        severity: Severity,
+        entry: &Entry,
+        path: &str,
+        message: String,
+        help: Option<String>,
+    ) {
         self.hide(entry);
         let place = entry.key_place;
         let mut diagnostic = self.sources.diagnostic(severity, place, path, message);
@@ -57,18 +94,29 @@ impl<'s> Decoder<'s> {
         let end = usize::try_from(place.column).unwrap_or(0) + entry.key.chars().count();
         let source = diagnostic.source.filter(|_| path.ends_with(&entry.key));
         diagnostic.source = source.map(|line| line.chars().take(end).collect());
-        self.found.borrow_mut().push(Finding { place: Some(place), at_key: true, diagnostic });
+        self.found.borrow_mut().push(Finding {
+            place: Some(place),
+            at_key: true,
+            diagnostic,
+        });
     }
 
     /// The lines of an entry that nobody reads are shown by no other finding.
     pub(crate) fn hide(&self, entry: &Entry) {
-        let last = entry.node.last_line(entry.key_place).max(entry.key_place.line);
+        let last = entry
+            .node
+            .last_line(entry.key_place)
+            .max(entry.key_place.line);
         self.unknown.borrow_mut().push((entry.key_place, last));
     }
 
     /// A finding without a place in a text.
     pub(crate) fn push(&self, diagnostic: Diagnostic) {
-        self.found.borrow_mut().push(Finding { place: None, at_key: false, diagnostic });
+        self.found.borrow_mut().push(Finding {
+            place: None,
+            at_key: false,
+            diagnostic,
+        });
     }
 
     pub(crate) fn has_findings(&self) -> bool {
@@ -86,7 +134,10 @@ impl<'s> Decoder<'s> {
             }
         }
         found.sort_by_key(|finding| finding.place);
-        let mut found: Vec<Diagnostic> = found.into_iter().map(|finding| finding.diagnostic).collect();
+        let mut found: Vec<Diagnostic> = found
+            .into_iter()
+            .map(|finding| finding.diagnostic)
+            .collect();
         found.dedup();
         found
     }
@@ -94,17 +145,31 @@ impl<'s> Decoder<'s> {
 
 /// `a.b`, or `b` at the top.
 pub(crate) fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
 }
 
 /// [`join`] for a key of `parent` as the user typed it: what stands below a secret key or does not look like a key may
 /// be a value that slipped, and is not shown.
 pub(crate) fn join_typed(parent: &Node, path: &str, key: &str) -> String {
-    join(path, if !parent.secret && looks_like_key(key) { key } else { "<key>" })
+    join(
+        path,
+        if !parent.secret && looks_like_key(key) {
+            key
+        } else {
+            "<key>"
+        },
+    )
 }
 
 fn looks_like_key(key: &str) -> bool {
-    (1..=80).contains(&key.len()) && key.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c))
+    (1..=80).contains(&key.len())
+        && key
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_-./".contains(c))
 }
 
 /// How many ranges of lines reach a line: the sum of starts and ends up to it.
@@ -117,7 +182,9 @@ impl Coverage {
         let mut steps: BTreeMap<(u16, u32), i64> = BTreeMap::new();
         for (first, last) in ranges {
             *steps.entry((first.file, first.line)).or_default() += 1;
-            *steps.entry((first.file, last.saturating_add(1))).or_default() -= 1;
+            *steps
+                .entry((first.file, last.saturating_add(1)))
+                .or_default() -= 1;
         }
         let mut sum = 0;
         for step in steps.values_mut() {
@@ -128,6 +195,9 @@ impl Coverage {
     }
 
     fn at(&self, place: Place) -> i64 {
-        self.steps.range(..=(place.file, place.line)).next_back().map_or(0, |(_, sum)| *sum)
+        self.steps
+            .range(..=(place.file, place.line))
+            .next_back()
+            .map_or(0, |(_, sum)| *sum)
     }
 }

@@ -72,8 +72,12 @@ impl fmt::Display for Diagnostic {
 fn write_source(f: &mut fmt::Formatter<'_>, source: &str, line: u32, column: u32) -> fmt::Result {
     let at = usize::try_from(column).unwrap_or(1).saturating_sub(1);
     let skipped = at.saturating_sub(BEFORE);
-    let shown: String =
-        source.chars().skip(skipped).take(BEFORE + AFTER).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let shown: String = source
+        .chars()
+        .skip(skipped)
+        .take(BEFORE + AFTER)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     write!(f, "\n{line:>5} | {}", shown.trim_end())?;
     write!(f, "\n      | {:indent$}^", "", indent = at - skipped)
 }

@@ -9,7 +9,10 @@ use super::node::{Node, Value};
 /// Reports and removes every later duplicate.
 pub(crate) fn refuse(decoder: &Decoder<'_>, node: &mut Node, path: &str) {
     let paths: Vec<String> = match &node.value {
-        Value::Map(entries) => entries.iter().map(|entry| join_typed(node, path, &entry.key)).collect(),
+        Value::Map(entries) => entries
+            .iter()
+            .map(|entry| join_typed(node, path, &entry.key))
+            .collect(),
         _ => Vec::new(),
     };
     match &mut node.value {

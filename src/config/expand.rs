@@ -27,7 +27,11 @@ pub(crate) fn expand(decoder: &Decoder<'_>, node: &mut Node, path: &str, env: En
     match &mut node.value {
         Value::Map(entries) => {
             for entry in entries {
-                let path = if secret { join(path, "<key>") } else { join(path, &entry.key) };
+                let path = if secret {
+                    join(path, "<key>")
+                } else {
+                    join(path, &entry.key)
+                };
                 expand(decoder, &mut entry.node, &path, env);
             }
         }
@@ -67,10 +71,15 @@ fn put(node: &mut Node, expanded: Expanded) {
         return;
     }
     // What is no YAML is a text, as in the Collector.
-    let mut value =
-        yaml::parse(&expanded.text, place.file).map_or_else(|_| Value::Str(expanded.text.clone()), |n| n.value);
+    let mut value = yaml::parse(&expanded.text, place.file)
+        .map_or_else(|_| Value::Str(expanded.text.clone()), |n| n.value);
     move_to(&mut value, place);
-    *node = Node { place, value, secret: true, expanded: Some(expanded.text) };
+    *node = Node {
+        place,
+        value,
+        secret: true,
+        expanded: Some(expanded.text),
+    };
     node.hide();
 }
 
@@ -91,7 +100,11 @@ fn move_to(value: &mut Value, place: super::node::Place) {
 }
 
 fn expand_text(text: &str, env: Env<'_>) -> Result<Expanded, String> {
-    let mut out = Expanded { text: String::new(), used: false, whole: false };
+    let mut out = Expanded {
+        text: String::new(),
+        used: false,
+        whole: false,
+    };
     let mut rest = text;
     let mut references = 0;
     while let Some(at) = rest.find('$') {
@@ -141,7 +154,10 @@ fn reference<'t>(body: &'t str, env: Env<'_>, depth: u8) -> Result<(String, &'t 
             rest = after;
         } else {
             inner.push('$');
-            rest = after.strip_prefix("$$").or_else(|| after.strip_prefix('$')).unwrap_or_default();
+            rest = after
+                .strip_prefix("$$")
+                .or_else(|| after.strip_prefix('$'))
+                .unwrap_or_default();
         }
         if inner.len() > MAX_BYTES {
             return Err("grows beyond 1 MiB when its variables are put in".to_owned());
@@ -158,26 +174,35 @@ fn resolve(inner: &str, env: Env<'_>) -> Result<String, String> {
         None => name,
         Some(("env", name)) => name,
         Some((scheme, _)) if is_name(scheme) => {
-            return Err(format!("`${{{scheme}:...}}` is not supported yet; use `${{env:NAME}}` or put the value here"));
+            return Err(format!(
+                "`${{{scheme}:...}}` is not supported yet; use `${{env:NAME}}` or put the value here"
+            ));
         }
-        Some(_) => return Err("expected the name of an environment variable in `${...}`".to_owned()),
+        Some(_) => {
+            return Err("expected the name of an environment variable in `${...}`".to_owned());
+        }
     };
     if !is_name(name) {
-        return Err("expected the name of an environment variable (letters, digits, `_`) in `${...}`".to_owned());
+        return Err(
+            "expected the name of an environment variable (letters, digits, `_`) in `${...}`"
+                .to_owned(),
+        );
     }
     match (env(name), default) {
         (Some(value), _) => Ok(value),
         (None, Some(default)) => Ok(default.to_owned()),
-        (None, None) => {
-            Err(format!("the environment variable `{name}` is not set; `${{{name}:-default}}` gives it a default"))
-        }
+        (None, None) => Err(format!(
+            "the environment variable `{name}` is not set; `${{{name}:-default}}` gives it a default"
+        )),
     }
 }
 
 /// The names that the Collector takes. A name is cut off from messages when it is no name: it may be anything.
 fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
-    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+    chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
         && text.len() <= 256
 }
@@ -210,7 +235,10 @@ mod tests {
         };
         check("${env:PORT}", Ok("4317"));
         check("${PORT}", Ok("4317"));
-        check("http://${HOST}:${env:PORT}/x", Ok("http://host.example:4317/x"));
+        check(
+            "http://${HOST}:${env:PORT}/x",
+            Ok("http://host.example:4317/x"),
+        );
         check("${NOPE:-fallback}", Ok("fallback"));
         check("${env:NOPE:-a:-b}", Ok("a:-b"));
         check("${NOPE:-}", Ok(""));
@@ -229,7 +257,10 @@ mod tests {
         check("${PORT", Err("without its `}`"));
         check("${}", Err("expected the name"));
         check("${a b}", Err("expected the name"));
-        check("${file:secret.txt}", Err("`${file:...}` is not supported yet"));
+        check(
+            "${file:secret.txt}",
+            Err("`${file:...}` is not supported yet"),
+        );
         check(&"${A:-".repeat(20), Err("nested too deeply"));
     }
 

@@ -25,7 +25,8 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Extension> {
         _ => "what waits for an exporter is in the log already",
     };
     // Its keys mean nothing here, whatever they are.
-    Some(Extension::NoEffect(why)).filter(|_| super::component::is_mapping_or_null(item) || item.fields().is_some())
+    Some(Extension::NoEffect(why))
+        .filter(|_| super::component::is_mapping_or_null(item) || item.fields().is_some())
 }
 
 fn health(item: &Item<'_>) -> Option<String> {
@@ -35,9 +36,15 @@ fn health(item: &Item<'_>) -> Option<String> {
         None => Some(HEALTH_ENDPOINT.to_owned()),
     };
     fields.not_yet("tls", "leave it out: health is served in clear text");
-    fields.not_yet("response_body", "leave it out: the status code is the answer");
+    fields.not_yet(
+        "response_body",
+        "leave it out: the status code is the answer",
+    );
     fields.no_effect("path", "`/`, `/healthz` and `/readyz` are answered");
-    fields.no_effect("check_collector_pipeline", "`/readyz` says whether spans are taken");
+    fields.no_effect(
+        "check_collector_pipeline",
+        "`/readyz` says whether spans are taken",
+    );
     for key in ["response_headers", "auth", "middlewares", "cors"] {
         fields.not_yet(key, "leave it out");
     }

@@ -22,7 +22,12 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(item: Item<'a>, entries: &'a [Entry]) -> Self {
-        Self { item, entries, known: Vec::new(), later: Vec::new() }
+        Self {
+            item,
+            entries,
+            known: Vec::new(),
+            later: Vec::new(),
+        }
     }
 
     /// The mapping itself.
@@ -39,7 +44,11 @@ impl<'a> Fields<'a> {
     pub(crate) fn get_or_null(&mut self, key: &'static str) -> Option<Item<'a>> {
         let path = join(&self.item.path, key);
         let decoder = self.item.decoder;
-        self.entry(key).map(|entry| Item { decoder, node: &entry.node, path })
+        self.entry(key).map(|entry| Item {
+            decoder,
+            node: &entry.node,
+            path,
+        })
     }
 
     /// The value of a key; nothing when it is absent or null.
@@ -52,7 +61,11 @@ impl<'a> Fields<'a> {
         let found = self.get(key);
         if found.is_none() {
             let path = join(&self.item.path, key);
-            self.item.decoder.error(self.item.node.place, &path, format!("missing: expected {what}"));
+            self.item.decoder.error(
+                self.item.node.place,
+                &path,
+                format!("missing: expected {what}"),
+            );
         }
         found
     }
@@ -92,10 +105,21 @@ impl<'a> Fields<'a> {
 
     /// A key that is taken and changes nothing: a warning that says why.
     pub(crate) fn no_effect(&mut self, key: &'static str, why: &str) {
-        self.at_key(key, Severity::Warning, format!("has no effect: {why}"), None);
+        self.at_key(
+            key,
+            Severity::Warning,
+            format!("has no effect: {why}"),
+            None,
+        );
     }
 
-    fn at_key(&mut self, key: &'static str, severity: Severity, message: String, help: Option<String>) {
+    fn at_key(
+        &mut self,
+        key: &'static str,
+        severity: Severity,
+        message: String,
+        help: Option<String>,
+    ) {
         let path = join(&self.item.path, key);
         let decoder = self.item.decoder;
         if let Some(entry) = self.entry(key).filter(|entry| !entry.node.is_null()) {
@@ -111,12 +135,19 @@ impl<'a> Fields<'a> {
     /// A key of the Collector that we do not honour: an error that says what to do.
     pub(crate) fn not_yet(&mut self, key: &'static str, help: &str) {
         self.later.push(key);
-        self.at_key(key, Severity::Error, "not supported yet".to_owned(), Some(help.to_owned()));
+        self.at_key(
+            key,
+            Severity::Error,
+            "not supported yet".to_owned(),
+            Some(help.to_owned()),
+        );
     }
 
     /// Keys that have not been asked for yet.
     pub(crate) fn rest(&self) -> impl Iterator<Item = &'a Entry> {
-        self.entries.iter().filter(|entry| !self.known.contains(&entry.key.as_str()))
+        self.entries
+            .iter()
+            .filter(|entry| !self.known.contains(&entry.key.as_str()))
     }
 
     /// Takes every key, so that none is reported as unknown.
@@ -142,7 +173,9 @@ impl<'a> Fields<'a> {
             known.dedup();
             format!("known here: `{}`", known.join("`, `"))
         });
-        self.item.decoder.at_key(Severity::Error, entry, &path, message, help);
+        self.item
+            .decoder
+            .at_key(Severity::Error, entry, &path, message, help);
     }
 }
 
@@ -176,7 +209,11 @@ pub(crate) mod asked {
     }
 
     pub(crate) fn record(path: &str, known: &[&'static str], later: &[&'static str]) {
-        let taken = known.iter().filter(|key| !later.contains(key)).copied().collect();
+        let taken = known
+            .iter()
+            .filter(|key| !later.contains(key))
+            .copied()
+            .collect();
         ASKED.with_borrow_mut(|asked| asked.push((path.to_owned(), taken)));
     }
 }

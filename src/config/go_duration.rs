@@ -26,7 +26,10 @@ pub(crate) fn parse(text: &str) -> Result<Duration, BadDuration> {
     let mut total: u128 = 0;
     while !rest.is_empty() || total == 0 {
         let (nanos, after) = component(rest)?;
-        total = total.checked_add(nanos).filter(|sum| *sum <= MAX_NANOS).ok_or(BadDuration::TooLong)?;
+        total = total
+            .checked_add(nanos)
+            .filter(|sum| *sum <= MAX_NANOS)
+            .ok_or(BadDuration::TooLong)?;
         rest = after;
         if rest.is_empty() {
             break;
@@ -35,7 +38,9 @@ pub(crate) fn parse(text: &str) -> Result<Duration, BadDuration> {
     if negative && total > 0 {
         return Err(BadDuration::Negative);
     }
-    Ok(Duration::from_nanos(u64::try_from(total).map_err(|_| BadDuration::TooLong)?))
+    Ok(Duration::from_nanos(
+        u64::try_from(total).map_err(|_| BadDuration::TooLong)?,
+    ))
 }
 
 /// One number and its unit, in nanoseconds, and what follows.
@@ -45,7 +50,9 @@ fn component(text: &str) -> Result<(u128, &str), BadDuration> {
     if whole.is_empty() && fraction.is_empty() {
         return Err(BadDuration::Syntax);
     }
-    let unit_len = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
+    let unit_len = rest
+        .find(|c: char| c.is_ascii_digit() || c == '.')
+        .unwrap_or(rest.len());
     let (unit, rest) = rest.split_at(unit_len);
     let nanos = match unit {
         "ns" => 1,
@@ -57,17 +64,31 @@ fn component(text: &str) -> Result<(u128, &str), BadDuration> {
         "" => return Err(BadDuration::NoUnit),
         _ => return Err(BadDuration::Syntax),
     };
-    let number = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u128>().ok() };
-    let whole = number(whole).and_then(|n| n.checked_mul(nanos)).ok_or(BadDuration::TooLong)?;
+    let number = |text: &str| {
+        if text.is_empty() {
+            Some(0)
+        } else {
+            text.parse::<u128>().ok()
+        }
+    };
+    let whole = number(whole)
+        .and_then(|n| n.checked_mul(nanos))
+        .ok_or(BadDuration::TooLong)?;
     // 18 digits of a fraction are beyond a nanosecond of an hour.
     let fraction = fraction.get(..fraction.len().min(18)).unwrap_or_default();
     let scale = 10_u128.pow(u32::try_from(fraction.len()).unwrap_or(0));
-    let part = number(fraction).and_then(|n| n.checked_mul(nanos)).ok_or(BadDuration::TooLong)? / scale;
+    let part = number(fraction)
+        .and_then(|n| n.checked_mul(nanos))
+        .ok_or(BadDuration::TooLong)?
+        / scale;
     Ok((whole.saturating_add(part), rest))
 }
 
 fn digits(text: &str) -> (&str, &str) {
-    text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
+    text.split_at(
+        text.find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len()),
+    )
 }
 
 #[cfg(test)]
@@ -102,7 +123,10 @@ mod tests {
         check("5 s", Err(BadDuration::Syntax));
         check("1d", Err(BadDuration::Syntax));
         check("3000000h", Err(BadDuration::TooLong));
-        check("99999999999999999999999999999999999999999999s", Err(BadDuration::TooLong));
+        check(
+            "99999999999999999999999999999999999999999999s",
+            Err(BadDuration::TooLong),
+        );
     }
 
     proptest! {

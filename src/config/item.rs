@@ -29,7 +29,8 @@ impl<'a> Item<'a> {
 
     /// Records an error and what to do about it.
     pub(crate) fn error_help(&self, message: impl Into<String>, help: impl Into<String>) {
-        self.decoder.error_help(self.node.place, &self.path, message, help);
+        self.decoder
+            .error_help(self.node.place, &self.path, message, help);
     }
 
     /// Records a warning at this value.
@@ -40,7 +41,11 @@ impl<'a> Item<'a> {
     fn wrong_kind<T>(&self, wanted: &str) -> Option<T> {
         if self.node.value != Value::Faulty {
             let shown = self.shown().replacen("found", "found the string", 1);
-            let found = if shown.is_empty() { format!(", found {}", self.node.kind()) } else { shown };
+            let found = if shown.is_empty() {
+                format!(", found {}", self.node.kind())
+            } else {
+                shown
+            };
             self.error(format!("expected {wanted}{found}"));
         }
         None
@@ -50,7 +55,9 @@ impl<'a> Item<'a> {
     /// that slipped out of a secret block would be folded into this value.
     pub(crate) fn shown(&self) -> String {
         match &self.node.value {
-            Value::Str(text) if !self.node.secret && text.len() <= 80 && !text.contains(char::is_whitespace) => {
+            Value::Str(text)
+                if !self.node.secret && text.len() <= 80 && !text.contains(char::is_whitespace) =>
+            {
                 format!(", found `{text}`")
             }
             _ => String::new(),
@@ -64,7 +71,10 @@ impl<'a> Item<'a> {
         match &self.node.value {
             Value::Str(text) => Some(text.clone()),
             Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
-                self.error_help(format!("expected a string, found {}", self.node.kind()), "put the value in quotes");
+                self.error_help(
+                    format!("expected a string, found {}", self.node.kind()),
+                    "put the value in quotes",
+                );
                 None
             }
             _ => self.wrong_kind("a string"),
@@ -82,10 +92,15 @@ impl<'a> Item<'a> {
     fn integer(&self, range: RangeInclusive<i128>) -> Option<i128> {
         let value = match &self.node.value {
             Value::Int(value) => *value,
-            #[allow(clippy::cast_possible_truncation, reason = "a float beyond i128 saturates and is out of range")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "a float beyond i128 saturates and is out of range"
+            )]
             Value::Float(value) if value.is_finite() => {
                 if value.fract() != 0.0 {
-                    self.warning("an integer is expected here; the fraction is cut off, as in the Collector");
+                    self.warning(
+                        "an integer is expected here; the fraction is cut off, as in the Collector",
+                    );
                 }
                 *value as i128
             }
@@ -97,16 +112,22 @@ impl<'a> Item<'a> {
         if range.contains(&value) {
             return Some(value);
         }
-        self.error(format!("out of range: expected an integer from {} to {}", range.start(), range.end()));
+        self.error(format!(
+            "out of range: expected an integer from {} to {}",
+            range.start(),
+            range.end()
+        ));
         None
     }
 
     pub(crate) fn i64(&self) -> Option<i64> {
-        self.integer(i64::MIN.into()..=i64::MAX.into()).and_then(|value| value.try_into().ok())
+        self.integer(i64::MIN.into()..=i64::MAX.into())
+            .and_then(|value| value.try_into().ok())
     }
 
     pub(crate) fn i32(&self) -> Option<i32> {
-        self.integer(i32::MIN.into()..=i32::MAX.into()).and_then(|value| value.try_into().ok())
+        self.integer(i32::MIN.into()..=i32::MAX.into())
+            .and_then(|value| value.try_into().ok())
     }
 
     pub(crate) fn u64(&self) -> Option<u64> {
@@ -114,7 +135,8 @@ impl<'a> Item<'a> {
     }
 
     pub(crate) fn u64_in(&self, min: u64, max: u64) -> Option<u64> {
-        self.integer(min.into()..=max.into()).and_then(|value| value.try_into().ok())
+        self.integer(min.into()..=max.into())
+            .and_then(|value| value.try_into().ok())
     }
 
     /// Any number but NaN.
@@ -127,7 +149,9 @@ impl<'a> Item<'a> {
                 None
             }
             Value::Float(value) => Some(*value),
-            Value::Str(text) if text.parse::<f64>().is_ok() => self.wrong_kind("a number (without quotes)"),
+            Value::Str(text) if text.parse::<f64>().is_ok() => {
+                self.wrong_kind("a number (without quotes)")
+            }
             _ => self.wrong_kind("a number"),
         }
     }
@@ -139,7 +163,10 @@ impl<'a> Item<'a> {
             Value::Int(0) => return Some(Duration::ZERO),
             Value::Int(_) | Value::Float(_) => {
                 let help = "the Collector would read nanoseconds; write the unit";
-                self.error_help(format!("expected {WANTED}, found a number without a unit"), help);
+                self.error_help(
+                    format!("expected {WANTED}, found a number without a unit"),
+                    help,
+                );
                 return None;
             }
             _ => return self.wrong_kind(WANTED),
@@ -147,7 +174,10 @@ impl<'a> Item<'a> {
         match go_duration::parse(text) {
             Ok(duration) => return Some(duration),
             Err(BadDuration::Syntax) => self.error(format!("expected {WANTED}{}", self.shown())),
-            Err(BadDuration::NoUnit) => self.error(format!("expected {WANTED}; the unit is missing{}", self.shown())),
+            Err(BadDuration::NoUnit) => self.error(format!(
+                "expected {WANTED}; the unit is missing{}",
+                self.shown()
+            )),
             Err(BadDuration::Negative) => self.error("a duration must not be negative"),
             Err(BadDuration::TooLong) => self.error("the duration is too long: at most 292 years"),
         }
@@ -175,8 +205,13 @@ impl<'a> Item<'a> {
             [only] => only.clone(),
             _ => format!("one of {}", known.join(", ")),
         };
-        let Value::Str(text) = &self.node.value else { return self.wrong_kind(&wanted) };
-        let found = words.iter().find(|(word, _)| word == text).map(|(_, value)| *value);
+        let Value::Str(text) = &self.node.value else {
+            return self.wrong_kind(&wanted);
+        };
+        let found = words
+            .iter()
+            .find(|(word, _)| word == text)
+            .map(|(_, value)| *value);
         if found.is_none() {
             self.error(format!("expected {wanted}{}", self.shown()));
         }
@@ -187,7 +222,11 @@ impl<'a> Item<'a> {
     pub(crate) fn list(&self) -> Vec<Item<'a>> {
         match &self.node.value {
             Value::Seq(items) => {
-                let item = |(i, node)| Item { decoder: self.decoder, node, path: format!("{}[{i}]", self.path) };
+                let item = |(i, node)| Item {
+                    decoder: self.decoder,
+                    node,
+                    path: format!("{}[{i}]", self.path),
+                };
                 items.iter().enumerate().map(item).collect()
             }
             Value::Map(_) => self.wrong_kind("a list").unwrap_or_default(),
@@ -198,7 +237,8 @@ impl<'a> Item<'a> {
 
     /// Nothing, or a list without items.
     pub(crate) fn list_is_empty(&self) -> bool {
-        matches!(&self.node.value, Value::Null) || matches!(&self.node.value, Value::Seq(items) if items.is_empty())
+        matches!(&self.node.value, Value::Null)
+            || matches!(&self.node.value, Value::Seq(items) if items.is_empty())
     }
 
     /// A list of strings, or one string.
@@ -213,7 +253,14 @@ impl<'a> Item<'a> {
                 .iter()
                 .map(|entry| {
                     let path = join_typed(self.node, &self.path, &entry.key);
-                    (entry, Item { decoder: self.decoder, node: &entry.node, path })
+                    (
+                        entry,
+                        Item {
+                            decoder: self.decoder,
+                            node: &entry.node,
+                            path,
+                        },
+                    )
                 })
                 .collect(),
             _ => self.wrong_kind("a mapping").unwrap_or_default(),

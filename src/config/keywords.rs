@@ -15,8 +15,14 @@ const MAX_FILE: u64 = 16 << 20;
 /// Decodes the block.
 pub(crate) fn decode(block: &Item<'_>) -> Option<PolicyKind> {
     let mut fields = block.fields()?;
-    let inline = fields.get("keywords").map(|item| item.list()).unwrap_or_default();
-    let files = fields.get("files").map(|item| item.list()).unwrap_or_default();
+    let inline = fields
+        .get("keywords")
+        .map(|item| item.list())
+        .unwrap_or_default();
+    let files = fields
+        .get("files")
+        .map(|item| item.list())
+        .unwrap_or_default();
     let mut keywords = Vec::new();
     let mut complete = true;
     for item in &inline {
@@ -50,8 +56,13 @@ pub(crate) fn decode(block: &Item<'_>) -> Option<PolicyKind> {
 
 /// The lines of a file that are not blank.
 fn read(item: &Item<'_>, path: &str) -> Result<Vec<String>, String> {
-    let path = item.decoder.sources.directory(item.node.place).join(Path::new(path));
-    let cannot = |error: std::io::Error| format!("the keyword file cannot be opened: {}", error.kind());
+    let path = item
+        .decoder
+        .sources
+        .directory(item.node.place)
+        .join(Path::new(path));
+    let cannot =
+        |error: std::io::Error| format!("the keyword file cannot be opened: {}", error.kind());
     // Before it is opened: opening a pipe waits for its writer.
     if !std::fs::metadata(&path).map_err(cannot)?.is_file() {
         return Err("the keyword file is not a regular file".to_owned());
@@ -64,7 +75,11 @@ fn read(item: &Item<'_>, path: &str) -> Result<Vec<String>, String> {
         return Err("the keyword file is larger than 16 MiB".to_owned());
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let lines: Vec<String> = text.lines().filter(|line| !line.trim().is_empty()).map(ToOwned::to_owned).collect();
+    let lines: Vec<String> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(ToOwned::to_owned)
+        .collect();
     if lines.is_empty() {
         return Err("the keyword file has no keyword".to_owned());
     }

@@ -31,7 +31,9 @@ pub struct Source {
 impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The text may hold credentials.
-        f.debug_struct("Source").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Source")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -39,7 +41,11 @@ impl Source {
     /// A text that is no file.
     #[must_use]
     pub fn text(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), directory: PathBuf::new(), text: text.into() }
+        Self {
+            name: name.into(),
+            directory: PathBuf::new(),
+            text: text.into(),
+        }
     }
 
     /// Reads a file, named as on the command line; `file:PATH` is taken as the Collector takes it.
@@ -55,7 +61,11 @@ impl Source {
         opened.map_err(|error| refuse(format!("cannot be read: {error}")))?;
         let text = String::from_utf8(bytes).map_err(|_| refuse("is not UTF-8".to_owned()))?;
         let directory = path.parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Self { name: path.display().to_string(), directory, text })
+        Ok(Self {
+            name: path.display().to_string(),
+            directory,
+            text,
+        })
     }
 }
 
@@ -73,7 +83,11 @@ pub struct Loaded {
 ///
 /// # Errors
 /// The user's: all findings of the run, errors and warnings, in the order of the files.
-pub fn load(sources: &[Source], overrides: &[String], env: Env<'_>) -> Result<Loaded, Vec<Diagnostic>> {
+pub fn load(
+    sources: &[Source],
+    overrides: &[String],
+    env: Env<'_>,
+) -> Result<Loaded, Vec<Diagnostic>> {
     let mut texts = Sources::default();
     let mut trees = Vec::new();
     let mut broken = Vec::new();
@@ -97,20 +111,30 @@ pub fn load(sources: &[Source], overrides: &[String], env: Env<'_>) -> Result<Lo
     let found = decoder.finish();
     let is_error = |found: &Diagnostic| found.severity == Severity::Error;
     match config {
-        Some(config) if !found.iter().any(is_error) => Ok(Loaded { config, warnings: found }),
+        Some(config) if !found.iter().any(is_error) => Ok(Loaded {
+            config,
+            warnings: found,
+        }),
         _ => Err(found),
     }
 }
 
 fn check(decoder: &Decoder<'_>, trees: Vec<Node>, env: Env<'_>) -> Option<Config> {
-    let start = Place { file: 0, line: 1, column: 1 };
+    let start = Place {
+        file: 0,
+        line: 1,
+        column: 1,
+    };
     let mut root = Node::new(start, Value::Null);
     for mut tree in trees {
         if !matches!(tree.value, Value::Map(_) | Value::Null) {
             decoder.error(
                 tree.place,
                 "",
-                format!("expected a mapping with `receivers`, `service` and so on, found {}", tree.kind()),
+                format!(
+                    "expected a mapping with `receivers`, `service` and so on, found {}",
+                    tree.kind()
+                ),
             );
             continue;
         }
@@ -122,13 +146,25 @@ fn check(decoder: &Decoder<'_>, trees: Vec<Node>, env: Env<'_>) -> Option<Config
         }
     }
     if root.is_null() && !decoder.has_findings() {
-        decoder.error_help(start, "", "the config is empty", "name a config file with `--config`");
+        decoder.error_help(
+            start,
+            "",
+            "the config is empty",
+            "name a config file with `--config`",
+        );
     }
     if root.is_null() {
         return None;
     }
     expand::expand(decoder, &mut root, "", env);
-    service::decode(&Item { decoder, node: &root, path: String::new() }, env)
+    service::decode(
+        &Item {
+            decoder,
+            node: &root,
+            path: String::new(),
+        },
+        env,
+    )
 }
 
 fn read(texts: &mut Sources, source: &Source) -> Result<Node, Box<Diagnostic>> {
@@ -139,19 +175,32 @@ fn read(texts: &mut Sources, source: &Source) -> Result<Node, Box<Diagnostic>> {
             texts.show(file, secret::lines(&tree, &source.text));
             Ok(tree)
         }
-        Err(yaml::Broken { place, message }) => Err(Box::new(texts.diagnostic(Severity::Error, place, "", message))),
+        Err(yaml::Broken { place, message }) => Err(Box::new(texts.diagnostic(
+            Severity::Error,
+            place,
+            "",
+            message,
+        ))),
     }
 }
 
 fn read_override(texts: &mut Sources, text: &str) -> Result<Node, Box<Diagnostic>> {
     const SHAPE: &str = "expected `key.path=value` or `key::path=value`";
     // Without `=` the whole may be a secret.
-    let (path, value) = text.split_once('=').ok_or_else(|| message_only("--set", SHAPE.to_owned()))?;
+    let (path, value) = text
+        .split_once('=')
+        .ok_or_else(|| message_only("--set", SHAPE.to_owned()))?;
     let file = texts.add(&format!("--set {path}"), Path::new(""), value);
-    let node = yaml::parse(value, file)
-        .map_err(|broken| Box::new(texts.diagnostic(Severity::Error, broken.place, "", broken.message)))?;
-    let place = Place { file, line: 1, column: 1 };
-    let mut tree = nest(path, node, place).ok_or_else(|| message_only("--set", SHAPE.to_owned()))?;
+    let node = yaml::parse(value, file).map_err(|broken| {
+        Box::new(texts.diagnostic(Severity::Error, broken.place, "", broken.message))
+    })?;
+    let place = Place {
+        file,
+        line: 1,
+        column: 1,
+    };
+    let mut tree =
+        nest(path, node, place).ok_or_else(|| message_only("--set", SHAPE.to_owned()))?;
     secret::mark(&mut tree);
     texts.show(file, secret::lines(&tree, value));
     Ok(tree)

@@ -44,7 +44,11 @@ pub(crate) fn decode(item: &Item<'_>) -> Option<Memory> {
     if let Some(services) = fields.get("per_service") {
         per_service(&services, &mut plan);
     }
-    let modes = [("spill", OnFull::Spill), ("decide_early", OnFull::DecideEarly), ("refuse", OnFull::Refuse)];
+    let modes = [
+        ("spill", OnFull::Spill),
+        ("decide_early", OnFull::DecideEarly),
+        ("refuse", OnFull::Refuse),
+    ];
     plan.on_full = fields.one_of("on_full", &modes).unwrap_or(plan.on_full);
     plan.skeleton_cap = fields.get("skeletons").and_then(|item| positive(&item));
     if let (MemoryTotal::Bytes(total), Some(cap)) = (plan.total, plan.skeleton_cap)
@@ -52,7 +56,11 @@ pub(crate) fn decode(item: &Item<'_>) -> Option<Memory> {
     {
         fields.item().error("`skeletons` is larger than `total`");
     }
-    Some(Memory { place: item.node.place, path: item.path.clone(), plan })
+    Some(Memory {
+        place: item.node.place,
+        path: item.path.clone(),
+        plan,
+    })
 }
 
 fn total(item: &Item<'_>) -> Option<MemoryTotal> {
@@ -61,7 +69,10 @@ fn total(item: &Item<'_>) -> Option<MemoryTotal> {
     {
         let percent = size::percent(text);
         if percent.is_none() {
-            item.error(format!("expected a percentage above 0% and up to 100%{}", item.shown()));
+            item.error(format!(
+                "expected a percentage above 0% and up to 100%{}",
+                item.shown()
+            ));
         }
         return percent.map(MemoryTotal::Percent);
     }
@@ -114,7 +125,11 @@ pub(crate) fn decode_limiter(_: &ComponentId, item: &Item<'_>) -> Option<Limit> 
             None
         }
     };
-    Some(Limit { place: item.node.place, path: item.path.clone(), total: total? })
+    Some(Limit {
+        place: item.node.place,
+        path: item.path.clone(),
+        total: total?,
+    })
 }
 
 fn limit(fields: &mut Fields<'_>, key: &'static str, max: u64) -> Option<u64> {

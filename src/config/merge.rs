@@ -5,7 +5,13 @@ use super::node::{Entry, Node, Place, Value};
 /// Lays `over` on `base`.
 pub(crate) fn merge(base: &mut Node, over: Node) {
     match (&mut base.value, over) {
-        (Value::Map(entries), Node { value: Value::Map(added), .. }) => {
+        (
+            Value::Map(entries),
+            Node {
+                value: Value::Map(added),
+                ..
+            },
+        ) => {
             for entry in added {
                 match entries.iter_mut().find(|known| known.key == entry.key) {
                     Some(known) => {
@@ -17,7 +23,12 @@ pub(crate) fn merge(base: &mut Node, over: Node) {
             }
         }
         // An empty file, or `exporters:` with nothing below it, takes nothing away.
-        (Value::Map(_), Node { value: Value::Null, .. }) => {}
+        (
+            Value::Map(_),
+            Node {
+                value: Value::Null, ..
+            },
+        ) => {}
         (_, over) => *base = over,
     }
 }
@@ -26,15 +37,24 @@ pub(crate) fn merge(base: &mut Node, over: Node) {
 ///
 /// Keys are separated by `.` or `::` (the Collector takes both).
 pub(crate) fn nest(path: &str, value: Node, place: Place) -> Option<Node> {
-    let keys: Vec<String> = path.replace("::", ".").split('.').map(|key| key.trim().to_owned()).collect();
+    let keys: Vec<String> = path
+        .replace("::", ".")
+        .split('.')
+        .map(|key| key.trim().to_owned())
+        .collect();
     if keys.iter().any(String::is_empty) {
         return None;
     }
-    Some(
-        keys.into_iter()
-            .rev()
-            .fold(value, |node, key| Node::new(place, Value::Map(vec![Entry { key, key_place: place, node }]))),
-    )
+    Some(keys.into_iter().rev().fold(value, |node, key| {
+        Node::new(
+            place,
+            Value::Map(vec![Entry {
+                key,
+                key_place: place,
+                node,
+            }]),
+        )
+    }))
 }
 
 #[cfg(test)]
@@ -49,10 +69,15 @@ mod tests {
             Value::Int(v) => v.to_string(),
             Value::Float(v) => v.to_string(),
             Value::Str(v) => v.clone(),
-            Value::Seq(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(",")),
+            Value::Seq(items) => {
+                format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(","))
+            }
             Value::Map(entries) => {
                 let pair = |e: &Entry| format!("{}:{}", e.key, show(&e.node));
-                format!("{{{}}}", entries.iter().map(pair).collect::<Vec<_>>().join(","))
+                format!(
+                    "{{{}}}",
+                    entries.iter().map(pair).collect::<Vec<_>>().join(",")
+                )
             }
         }
     }
@@ -68,7 +93,11 @@ mod tests {
             merge(&mut base, tree(over));
             assert_eq!(show(&base), expected);
         };
-        check("{a: 1, b: {c: 2, d: 3}}", "{b: {c: 9, e: 4}}", "{a:1,b:{c:9,d:3,e:4}}");
+        check(
+            "{a: 1, b: {c: 2, d: 3}}",
+            "{b: {c: 9, e: 4}}",
+            "{a:1,b:{c:9,d:3,e:4}}",
+        );
         check("{a: [1, 2]}", "{a: [3]}", "{a:[3]}");
         check("{a: {b: 1}}", "{a: 5}", "{a:5}");
         check("{a: 5}", "{a: {b: 1}}", "{a:{b:1}}");
@@ -79,7 +108,11 @@ mod tests {
 
     #[test]
     fn nests_paths() {
-        let place = Place { file: 0, line: 1, column: 1 };
+        let place = Place {
+            file: 0,
+            line: 1,
+            column: 1,
+        };
         let check = |path: &str, expected: Option<&str>| {
             let got = nest(path, tree("7"), place).map(|node| show(&node));
             assert_eq!(got.as_deref(), expected, "{path}");

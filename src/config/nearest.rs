@@ -1,7 +1,10 @@
 //! The known name that a mistyped one most likely means.
 
 /// The closest of `known`, when it is close enough to be a likely slip.
-pub(crate) fn nearest<'k>(typed: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub(crate) fn nearest<'k>(
+    typed: &str,
+    known: impl IntoIterator<Item = &'k str>,
+) -> Option<&'k str> {
     let wanted = fold(typed);
     let allowed = (wanted.len() / 3).clamp(1, 4);
     known
@@ -14,7 +17,16 @@ pub(crate) fn nearest<'k>(typed: &str, known: impl IntoIterator<Item = &'k str>)
 
 /// Case and the kind of separator are the slips that cost nothing. Long names are cut: distance is quadratic.
 fn fold(name: &str) -> Vec<char> {
-    name.chars().take(64).map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
+    name.chars()
+        .take(64)
+        .map(|c| {
+            if c == '-' {
+                '_'
+            } else {
+                c.to_ascii_lowercase()
+            }
+        })
+        .collect()
 }
 
 /// Edits (insert, delete, replace, swap of neighbours) from one to the other.
@@ -44,8 +56,16 @@ mod tests {
 
     #[test]
     fn finds_the_likely_slip() {
-        let known = ["threshold_ms", "upper_threshold_ms", "key", "values", "endpoint"];
-        let check = |typed: &str, expected: Option<&str>| assert_eq!(nearest(typed, known), expected, "{typed}");
+        let known = [
+            "threshold_ms",
+            "upper_threshold_ms",
+            "key",
+            "values",
+            "endpoint",
+        ];
+        let check = |typed: &str, expected: Option<&str>| {
+            assert_eq!(nearest(typed, known), expected, "{typed}")
+        };
         check("treshold_ms", Some("threshold_ms"));
         check("threshold-ms", Some("threshold_ms"));
         check("Key", Some("key"));
@@ -59,7 +79,9 @@ mod tests {
 
     #[test]
     fn distances() {
-        let check = |a: &str, b: &str, expected: usize| assert_eq!(distance(&fold(a), &fold(b)), expected, "{a} {b}");
+        let check = |a: &str, b: &str, expected: usize| {
+            assert_eq!(distance(&fold(a), &fold(b)), expected, "{a} {b}")
+        };
         check("", "", 0);
         check("", "abc", 3);
         check("abc", "", 3);

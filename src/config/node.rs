@@ -49,7 +49,12 @@ pub(crate) struct Entry {
 impl Node {
     /// A value that may be shown.
     pub(crate) fn new(place: Place, value: Value) -> Self {
-        Self { place, value, secret: false, expanded: None }
+        Self {
+            place,
+            value,
+            secret: false,
+            expanded: None,
+        }
     }
 
     /// How a message calls this kind of value.
@@ -77,7 +82,11 @@ impl Node {
             Value::Map(entries) => entries.iter().map(|entry| entry.node.last_line(key)).max(),
             _ => None,
         };
-        let own = if self.place.file == key.file { self.place.line } else { 0 };
+        let own = if self.place.file == key.file {
+            self.place.line
+        } else {
+            0
+        };
         below.unwrap_or(0).max(own)
     }
 

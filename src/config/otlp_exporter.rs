@@ -8,8 +8,8 @@ use super::item::Item;
 use super::otlp_receiver::headers;
 use super::tls;
 use crate::exporters::{
-    Compression, ExporterKind, ExporterSettings, HttpEncoding, HttpTarget, KeepaliveSettings, OtlpGrpcSettings,
-    OtlpHttpSettings, TlsClientSettings,
+    Compression, ExporterKind, ExporterSettings, HttpEncoding, HttpTarget, KeepaliveSettings,
+    OtlpGrpcSettings, OtlpHttpSettings, TlsClientSettings,
 };
 
 const AUTH: &str = "put the credentials into `headers`, or use `tls` certificates";
@@ -19,8 +19,9 @@ const MIDDLEWARES: &str = "leave it out";
 /// Decodes `otlp`.
 pub(crate) fn decode_grpc(id: &ComponentId, item: &Item<'_>) -> Option<ExporterSettings> {
     let mut fields = item.fields()?;
-    let endpoint =
-        fields.require("endpoint", "`host:port` of an OTLP gRPC server").and_then(|i| endpoint::grpc_target(&i));
+    let endpoint = fields
+        .require("endpoint", "`host:port` of an OTLP gRPC server")
+        .and_then(|i| endpoint::grpc_target(&i));
     let mut grpc = OtlpGrpcSettings::new(endpoint.clone().unwrap_or_default());
     let tls = client_tls(&mut fields);
     let tls_is_good = tls.is_some();
@@ -32,7 +33,9 @@ pub(crate) fn decode_grpc(id: &ComponentId, item: &Item<'_>) -> Option<ExporterS
     if let Some(keepalive) = fields.get_or_null("keepalive") {
         grpc.keepalive = keepalive_of(&keepalive);
     }
-    grpc.wait_for_ready = fields.boolean("wait_for_ready").unwrap_or(grpc.wait_for_ready);
+    grpc.wait_for_ready = fields
+        .boolean("wait_for_ready")
+        .unwrap_or(grpc.wait_for_ready);
     grpc.authority = fields.string("authority").filter(|text| !text.is_empty());
     if let Some(balancer) = fields.get("balancer_name") {
         balancer.one_of(&[("round_robin", ()), ("pick_first", ()), ("", ())]);
@@ -54,7 +57,10 @@ pub(crate) fn decode_http(id: &ComponentId, item: &Item<'_>) -> Option<ExporterS
     let tls_is_good = tls.is_some();
     http.tls = tls.unwrap_or_default();
     http.headers = headers(&mut fields, "headers");
-    if let Some(encoding) = fields.one_of("encoding", &[("proto", HttpEncoding::Proto), ("json", HttpEncoding::Json)]) {
+    if let Some(encoding) = fields.one_of(
+        "encoding",
+        &[("proto", HttpEncoding::Proto), ("json", HttpEncoding::Json)],
+    ) {
         http.encoding = encoding;
     }
     if let Some(compression) = compression(&mut fields) {
@@ -77,10 +83,22 @@ pub(crate) fn decode_http(id: &ComponentId, item: &Item<'_>) -> Option<ExporterS
     fields.no_effect("max_conns_per_host", "set `sending_queue.num_consumers`");
     fields.no_effect("read_buffer_size", BUFFERS);
     fields.no_effect("write_buffer_size", BUFFERS);
-    fields.no_effect("force_attempt_http2", "HTTP/2 is used where the server offers it");
-    fields.no_effect("http2_read_idle_timeout", "the request's `timeout` ends a dead connection");
-    fields.no_effect("http2_ping_timeout", "the request's `timeout` ends a dead connection");
-    fields.not_yet("proxy_url", "leave it out and reach the backend without a proxy");
+    fields.no_effect(
+        "force_attempt_http2",
+        "HTTP/2 is used where the server offers it",
+    );
+    fields.no_effect(
+        "http2_read_idle_timeout",
+        "the request's `timeout` ends a dead connection",
+    );
+    fields.no_effect(
+        "http2_ping_timeout",
+        "the request's `timeout` ends a dead connection",
+    );
+    fields.not_yet(
+        "proxy_url",
+        "leave it out and reach the backend without a proxy",
+    );
     fields.not_yet("cookies", "leave it out");
     fields.not_yet("auth", AUTH);
     fields.not_yet("middlewares", MIDDLEWARES);
@@ -105,12 +123,17 @@ fn target(fields: &mut Fields<'_>) -> Option<HttpTarget> {
         fields.no_effect(other, "only traces are sent");
     }
     let base_is_set = base.is_some();
-    let base = base.and_then(|item| endpoint::http_url(&item)).map(HttpTarget::Base);
+    let base = base
+        .and_then(|item| endpoint::http_url(&item))
+        .map(HttpTarget::Base);
     match traces {
         Some(item) => endpoint::http_url(&item).map(HttpTarget::Traces),
         None if base_is_set => base,
         None => {
-            fields.require("endpoint", "the URL of an OTLP HTTP server (or `traces_endpoint`)");
+            fields.require(
+                "endpoint",
+                "the URL of an OTLP HTTP server (or `traces_endpoint`)",
+            );
             None
         }
     }
@@ -118,7 +141,11 @@ fn target(fields: &mut Fields<'_>) -> Option<HttpTarget> {
 
 /// The client's `tls`; its defaults when there is none, `None` when it has errors.
 fn client_tls(fields: &mut Fields<'_>) -> Option<TlsClientSettings> {
-    fields.get("tls").map_or(Some(TlsClientSettings::default()), |item| tls::client(&item))
+    fields
+        .get("tls")
+        .map_or(Some(TlsClientSettings::default()), |item| {
+            tls::client(&item)
+        })
 }
 
 fn compression(fields: &mut Fields<'_>) -> Option<Compression> {
@@ -127,7 +154,10 @@ fn compression(fields: &mut Fields<'_>) -> Option<Compression> {
     if let super::node::Value::Str(text) = &item.node.value
         && foreign.contains(&text.as_str())
     {
-        item.error_help("this compression is not supported yet: expected `gzip`, `zstd` or `none`", "use `zstd`");
+        item.error_help(
+            "this compression is not supported yet: expected `gzip`, `zstd` or `none`",
+            "use `zstd`",
+        );
         return None;
     }
     let ours = [
@@ -149,7 +179,15 @@ fn keepalive_of(item: &Item<'_>) -> Option<KeepaliveSettings> {
     let timeout = fields.duration("timeout");
     let permit_without_stream = fields.boolean("permit_without_stream").unwrap_or(false);
     // The Collector's (and gRPC's least) 10 s; gRPC's 20 s for the answer.
-    let time = time.filter(|time| !time.is_zero()).unwrap_or(std::time::Duration::from_secs(10));
-    let timeout = timeout.filter(|time| !time.is_zero()).unwrap_or(std::time::Duration::from_secs(10));
-    Some(KeepaliveSettings { time, timeout, permit_without_stream })
+    let time = time
+        .filter(|time| !time.is_zero())
+        .unwrap_or(std::time::Duration::from_secs(10));
+    let timeout = timeout
+        .filter(|time| !time.is_zero())
+        .unwrap_or(std::time::Duration::from_secs(10));
+    Some(KeepaliveSettings {
+        time,
+        timeout,
+        permit_without_stream,
+    })
 }

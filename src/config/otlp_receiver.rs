@@ -10,7 +10,9 @@ use super::node::{Entry, Place};
 use super::settings::ReceiverSettings;
 use super::tls;
 use crate::exporters::Secret;
-use crate::receivers::{ContentEncoding, CorsSettings, GrpcKeepalive, OtlpGrpcSettings, OtlpHttpSettings};
+use crate::receivers::{
+    ContentEncoding, CorsSettings, GrpcKeepalive, OtlpGrpcSettings, OtlpHttpSettings,
+};
 
 const AUTH: &str = "use `tls` with `client_ca_file`, or authenticate in a proxy in front";
 const METADATA: &str = "request metadata is not passed on";
@@ -35,7 +37,11 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ReceiverSettin
     if wanted != (grpc.is_some(), http.is_some()) {
         return None;
     }
-    Some(ReceiverSettings { id: id.text.clone(), grpc, http })
+    Some(ReceiverSettings {
+        id: id.text.clone(),
+        grpc,
+        http,
+    })
 }
 
 fn address(fields: &mut Fields<'_>, default: &str) -> Option<String> {
@@ -60,9 +66,16 @@ fn decode_grpc(item: &Item<'_>) -> Option<OtlpGrpcSettings> {
     let tls_item = fields.get("tls");
     let tls = tls_item.as_ref().and_then(tls::server);
     // 4095 MiB: what the length of a gRPC message can say.
-    let mib = fields.get("max_recv_msg_size_mib").map_or(Some(0), |item| item.u64_in(0, 4095));
-    let streams = fields.get("max_concurrent_streams").and_then(|item| item.u64_in(0, u32::MAX.into()));
-    let keepalive = fields.fields("keepalive").map(keepalive).unwrap_or_default();
+    let mib = fields
+        .get("max_recv_msg_size_mib")
+        .map_or(Some(0), |item| item.u64_in(0, 4095));
+    let streams = fields
+        .get("max_concurrent_streams")
+        .and_then(|item| item.u64_in(0, u32::MAX.into()));
+    let keepalive = fields
+        .fields("keepalive")
+        .map(keepalive)
+        .unwrap_or_default();
     fields.no_effect("read_buffer_size", BUFFERS);
     fields.no_effect("write_buffer_size", BUFFERS);
     fields.no_effect("include_metadata", METADATA);
@@ -103,7 +116,9 @@ fn keepalive(mut fields: Fields<'_>) -> GrpcKeepalive {
     if let Some(mut policy) = fields.fields("enforcement_policy") {
         policy.duration("min_time");
         policy.boolean("permit_without_stream");
-        policy.item().warning("has no effect: clients may ping as often as they like");
+        policy
+            .item()
+            .warning("has no effect: clients may ping as often as they like");
     }
     parameters.unwrap_or_default()
 }
@@ -115,7 +130,11 @@ fn decode_http(item: &Item<'_>) -> Option<OtlpHttpSettings> {
     transport(&mut fields);
     let tls_item = fields.get("tls");
     let tls = tls_item.as_ref().and_then(tls::server);
-    let path = fields.get("traces_url_path").map_or(Some(defaults.traces_url_path.clone()), |item| url_path(&item));
+    let path = fields
+        .get("traces_url_path")
+        .map_or(Some(defaults.traces_url_path.clone()), |item| {
+            url_path(&item)
+        });
     let or = |time: Option<Duration>, default| time.unwrap_or(default);
     let settings = OtlpHttpSettings {
         endpoint: endpoint.clone().unwrap_or_default(),
@@ -129,8 +148,13 @@ fn decode_http(item: &Item<'_>) -> Option<OtlpHttpSettings> {
         traces_url_path: path.clone().unwrap_or_default(),
         compression_algorithms: algorithms(&mut fields),
         response_headers: response_headers(&mut fields),
-        read_timeout: fields.duration("read_timeout").filter(|time| !time.is_zero()),
-        read_header_timeout: or(fields.duration("read_header_timeout"), defaults.read_header_timeout),
+        read_timeout: fields
+            .duration("read_timeout")
+            .filter(|time| !time.is_zero()),
+        read_header_timeout: or(
+            fields.duration("read_header_timeout"),
+            defaults.read_header_timeout,
+        ),
         write_timeout: or(fields.duration("write_timeout"), defaults.write_timeout),
         idle_timeout: or(fields.duration("idle_timeout"), defaults.idle_timeout),
         keep_alives_enabled: fields.boolean("keep_alives_enabled").unwrap_or(true),
@@ -152,8 +176,14 @@ fn decode_http(item: &Item<'_>) -> Option<OtlpHttpSettings> {
 fn url_path(item: &Item<'_>) -> Option<String> {
     let text = item.string()?;
     // The Collector puts a missing slash in front.
-    let path = if text.starts_with('/') { text } else { format!("/{text}") };
-    let good = path.parse::<http::uri::PathAndQuery>().is_ok_and(|parsed| parsed.query().is_none());
+    let path = if text.starts_with('/') {
+        text
+    } else {
+        format!("/{text}")
+    };
+    let good = path
+        .parse::<http::uri::PathAndQuery>()
+        .is_ok_and(|parsed| parsed.query().is_none());
     if !good {
         item.error("expected a URL path such as `/v1/traces`");
     }
@@ -173,36 +203,64 @@ fn cors(mut fields: Fields<'_>) -> CorsSettings {
 /// The Collector's words; what it has and we do not is refused when it is asked for.
 fn algorithms(fields: &mut Fields<'_>) -> Vec<ContentEncoding> {
     use ContentEncoding::{Deflate, Gzip, Identity, Zlib, Zstd};
-    let items = fields.get("compression_algorithms").map(|item| item.list()).unwrap_or_default();
-    let ours = [("", Identity), ("gzip", Gzip), ("zstd", Zstd), ("zlib", Zlib), ("deflate", Deflate)];
+    let items = fields
+        .get("compression_algorithms")
+        .map(|item| item.list())
+        .unwrap_or_default();
+    let ours = [
+        ("", Identity),
+        ("gzip", Gzip),
+        ("zstd", Zstd),
+        ("zlib", Zlib),
+        ("deflate", Deflate),
+    ];
     let wanted: Vec<_> = items.iter().filter_map(|item| item.one_of(&ours)).collect();
-    if wanted.is_empty() { ContentEncoding::ALL.to_vec() } else { wanted }
+    if wanted.is_empty() {
+        ContentEncoding::ALL.to_vec()
+    } else {
+        wanted
+    }
 }
 
 /// Headers of every answer; a value that no header can have is an error.
 fn response_headers(fields: &mut Fields<'_>) -> http::HeaderMap {
-    let Some(item) = fields.get("response_headers") else { return http::HeaderMap::new() };
+    let Some(item) = fields.get("response_headers") else {
+        return http::HeaderMap::new();
+    };
     let pair = |(name, value): (String, Secret)| {
         let value = http::HeaderValue::from_str(value.reveal());
         if value.is_err() {
             item.error("not a valid header value");
         }
-        Some((http::HeaderName::from_bytes(name.as_bytes()).ok()?, value.ok()?))
+        Some((
+            http::HeaderName::from_bytes(name.as_bytes()).ok()?,
+            value.ok()?,
+        ))
     };
     header_list(&item).into_iter().filter_map(pair).collect()
 }
 
 /// A mapping of names to values, or the list of `name`, `value` pairs that the Collector also takes.
 pub(crate) fn headers(fields: &mut Fields<'_>, key: &'static str) -> Vec<(String, Secret)> {
-    fields.get(key).map(|item| header_list(&item)).unwrap_or_default()
+    fields
+        .get(key)
+        .map(|item| header_list(&item))
+        .unwrap_or_default()
 }
 
 fn header_list(item: &Item<'_>) -> Vec<(String, Secret)> {
     if let super::node::Value::Seq(_) = item.node.value {
-        return item.list().iter().filter_map(|item| named_header(item)).collect();
+        return item
+            .list()
+            .iter()
+            .filter_map(|item| named_header(item))
+            .collect();
     }
     let pair = |(entry, item): (&Entry, Item<'_>)| {
-        Some((header_name(&item, entry.key_place, &entry.key)?, Secret::new(item.string()?)))
+        Some((
+            header_name(&item, entry.key_place, &entry.key)?,
+            Secret::new(item.string()?),
+        ))
     };
     item.pairs().into_iter().filter_map(pair).collect()
 }
@@ -212,12 +270,16 @@ fn named_header(item: &Item<'_>) -> Option<(String, Secret)> {
     let name = fields.require("name", "the name of a header");
     let value = fields.require("value", "the value of the header");
     let (name, value) = (name?.string()?, value?.string()?);
-    Some((header_name(item, item.node.place, &name)?, Secret::new(value)))
+    Some((
+        header_name(item, item.node.place, &name)?,
+        Secret::new(value),
+    ))
 }
 
 fn header_name(item: &Item<'_>, place: Place, name: &str) -> Option<String> {
     if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
-        item.decoder.error(place, &item.path, "not a valid header name");
+        item.decoder
+            .error(place, &item.path, "not a valid header name");
         return None;
     }
     Some(name.to_owned())

@@ -72,8 +72,12 @@ pub(crate) fn decode(item: &Item<'_>, known: &Declarations, used: &mut Used) -> 
 }
 
 fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<String> {
-    const LATER: &str = "keep this pipeline in a Collector beside this process; here only traces are taken";
-    let error = |message: String| item.decoder.at_key(Severity::Error, entry, &item.path, message, None);
+    const LATER: &str =
+        "keep this pipeline in a Collector beside this process; here only traces are taken";
+    let error = |message: String| {
+        item.decoder
+            .at_key(Severity::Error, entry, &item.path, message, None)
+    };
     let Ok(id) = ComponentId::parse(&entry.key) else {
         error("expected a pipeline id: `traces` or `traces/name`".to_owned());
         return None;
@@ -82,7 +86,13 @@ fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<String> {
         "traces" => return Some(id.text),
         "metrics" | "logs" | "profiles" => {
             let message = format!("pipelines of {} are not supported yet", id.kind);
-            item.decoder.at_key(Severity::Error, entry, &item.path, message, Some(LATER.to_owned()));
+            item.decoder.at_key(
+                Severity::Error,
+                entry,
+                &item.path,
+                message,
+                Some(LATER.to_owned()),
+            );
         }
         _ => match nearest(&id.kind, ["traces", "metrics", "logs", "profiles"]) {
             Some(close) => error(format!("unknown signal; did you mean `{close}`?")),
@@ -94,9 +104,13 @@ fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<String> {
 
 /// Marks what a pipeline names as used, whatever it is.
 fn mention(item: &Item<'_>, used: &mut Used) {
-    let super::node::Value::Map(entries) = &item.node.value else { return };
+    let super::node::Value::Map(entries) = &item.node.value else {
+        return;
+    };
     for entry in entries {
-        let super::node::Value::Seq(items) = &entry.node.value else { continue };
+        let super::node::Value::Seq(items) = &entry.node.value else {
+            continue;
+        };
         let ids = items.iter().filter_map(|node| match &node.value {
             super::node::Value::Str(text) => ComponentId::parse(text).ok().map(|id| id.text),
             _ => None,
@@ -112,13 +126,26 @@ fn mention(item: &Item<'_>, used: &mut Used) {
 
 fn pipeline(name: String, item: &Item<'_>, known: &Declarations, used: &mut Used) -> Option<Wired> {
     let mut fields = item.fields()?;
-    let receivers = fields.get("receivers").map(|item| item.list()).unwrap_or_default();
-    let processors = fields.get("processors").map(|item| item.list()).unwrap_or_default();
-    let exporters = fields.get("exporters").map(|item| item.list()).unwrap_or_default();
+    let receivers = fields
+        .get("receivers")
+        .map(|item| item.list())
+        .unwrap_or_default();
+    let processors = fields
+        .get("processors")
+        .map(|item| item.list())
+        .unwrap_or_default();
+    let exporters = fields
+        .get("exporters")
+        .map(|item| item.list())
+        .unwrap_or_default();
     for (items, what) in [(&receivers, "receivers"), (&exporters, "exporters")] {
         if items.is_empty() {
             let path = join(&item.path, what);
-            item.decoder.error(item.node.place, &path, format!("missing: expected at least one of the {what}"));
+            item.decoder.error(
+                item.node.place,
+                &path,
+                format!("missing: expected at least one of the {what}"),
+            );
         }
     }
     let receivers = references(&receivers, &known.receivers, Section::Receivers);
@@ -127,24 +154,40 @@ fn pipeline(name: String, item: &Item<'_>, known: &Declarations, used: &mut Used
     used.receivers.extend(receivers.iter().cloned());
     used.processors.extend(processors.iter().cloned());
     used.exporters.extend(exporters.iter().cloned());
-    let mut wired =
-        Wired { name, place: item.node.place, receivers, sampler: None, batch: None, limit: None, exporters };
+    let mut wired = Wired {
+        name,
+        place: item.node.place,
+        receivers,
+        sampler: None,
+        batch: None,
+        limit: None,
+        exporters,
+    };
     process(item, &processors, known, &mut wired);
     Some(wired)
 }
 
 /// Sorts the processors of a pipeline out; exactly one must be a sampler.
 fn process(item: &Item<'_>, ids: &[String], known: &Declarations, wired: &mut Wired) {
-    let samplers = ids.iter().filter(|id| id.split('/').next() == Some("tail_sampling")).count();
+    let samplers = ids
+        .iter()
+        .filter(|id| id.split('/').next() == Some("tail_sampling"))
+        .count();
     let path = join(&item.path, "processors");
-    let error = |message: &str, help: &str| item.decoder.error_help(item.node.place, &path, message, help);
+    let error = |message: &str, help: &str| {
+        item.decoder
+            .error_help(item.node.place, &path, message, help)
+    };
     match samplers {
         1 => {}
         0 => error(
             "a traces pipeline without `tail_sampling` is not supported yet",
             "add a `tail_sampling` whose only policy is `{name: all, type: always_sample}` to keep every trace",
         ),
-        _ => error("expected one `tail_sampling`, found several", "use one pipeline for each"),
+        _ => error(
+            "expected one `tail_sampling`, found several",
+            "use one pipeline for each",
+        ),
     }
     for id in ids {
         match find(&known.processors, id).and_then(|declared| declared.settings.as_ref()) {
@@ -180,8 +223,16 @@ fn references<T>(items: &[Item<'_>], declared: &[Declared<T>], section: Section)
 }
 
 fn refuse_reference<T>(item: &Item<'_>, id: &str, declared: &[Declared<T>], section: Section) {
-    let message = format!("no {} `{id}` is declared under `{}`", section.one(), section.name());
-    let message = if item.node.secret { format!("not declared under `{}`", section.name()) } else { message };
+    let message = format!(
+        "no {} `{id}` is declared under `{}`",
+        section.one(),
+        section.name()
+    );
+    let message = if item.node.secret {
+        format!("not declared under `{}`", section.name())
+    } else {
+        message
+    };
     match nearest(id, declared.iter().map(|component| component.id.as_str())) {
         Some(close) => item.error(format!("{message}; did you mean `{close}`?")),
         None => item.error(message),

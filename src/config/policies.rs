@@ -33,11 +33,23 @@ const LEAVES: [&str; 10] = [
 ];
 /// The Collector's and ours that are still to come, with what to do meanwhile.
 const LATER: [(&str, &str); 7] = [
-    ("trace_state", "leave the policy out, or write the member into an attribute and use `string_attribute`"),
+    (
+        "trace_state",
+        "leave the policy out, or write the member into an attribute and use `string_attribute`",
+    ),
     ("trace_flags", "leave the policy out"),
-    ("rate_limiting", "leave the policy out, or thin with `probabilistic`"),
-    ("bytes_limiting", "leave the policy out, or thin with `probabilistic`"),
-    ("ottl_condition", "use `string_attribute`, `numeric_attribute`, `boolean_attribute`, `status_code` or `latency`"),
+    (
+        "rate_limiting",
+        "leave the policy out, or thin with `probabilistic`",
+    ),
+    (
+        "bytes_limiting",
+        "leave the policy out, or thin with `probabilistic`",
+    ),
+    (
+        "ottl_condition",
+        "use `string_attribute`, `numeric_attribute`, `boolean_attribute`, `status_code` or `latency`",
+    ),
     ("composite", "list the sub-policies at the top level"),
     ("evaluation_score", "leave the policy out"),
 ];
@@ -48,13 +60,19 @@ pub(crate) fn decode(item: &Item<'_>) -> Vec<PolicySpec> {
     let mut first: HashMap<String, String> = HashMap::new();
     let mut out = Vec::new();
     for item in item.list() {
-        let Some(policy) = policy(&item, Level::Top, &mut first) else { continue };
+        let Some(policy) = policy(&item, Level::Top, &mut first) else {
+            continue;
+        };
         out.push(policy);
     }
     out
 }
 
-fn policy(item: &Item<'_>, level: Level, names: &mut HashMap<String, String>) -> Option<PolicySpec> {
+fn policy(
+    item: &Item<'_>,
+    level: Level,
+    names: &mut HashMap<String, String>,
+) -> Option<PolicySpec> {
     let mut fields = item.fields()?;
     let name_item = fields.get("name");
     let name = name_item.as_ref().map_or(Some(String::new()), Item::string);
@@ -69,17 +87,27 @@ fn policy(item: &Item<'_>, level: Level, names: &mut HashMap<String, String>) ->
             None
         }
     };
-    Some(PolicySpec { name: name?, kind: kind? })
+    Some(PolicySpec {
+        name: name?,
+        kind: kind?,
+    })
 }
 
-fn check_name(item: &Item<'_>, at: Option<&Item<'_>>, name: Option<&str>, names: &mut HashMap<String, String>) {
+fn check_name(
+    item: &Item<'_>,
+    at: Option<&Item<'_>>,
+    name: Option<&str>,
+    names: &mut HashMap<String, String>,
+) {
     match name {
         Some("") => at.unwrap_or(item).error("a policy must have a `name`"),
         Some(name) => {
             let at = at.unwrap_or(item);
             let place = at.decoder.sources.describe(at.node.place, item.node.place);
             if let Some(earlier) = names.get(name) {
-                at.error(format!("another policy has this name already, on {earlier}"));
+                at.error(format!(
+                    "another policy has this name already, on {earlier}"
+                ));
             } else {
                 names.insert(name.to_owned(), place);
             }
@@ -93,7 +121,11 @@ fn kind(fields: &mut Fields<'_>, item: &Item<'_>, level: Level) -> Option<Policy
         fields.take_rest();
         return None;
     };
-    let Some(known) = LEAVES.iter().chain(&COMBINING).find(|known| **known == name) else {
+    let Some(known) = LEAVES
+        .iter()
+        .chain(&COMBINING)
+        .find(|known| **known == name)
+    else {
         fields.take_rest();
         refuse_type(item, &name);
         return None;
@@ -125,20 +157,32 @@ fn refuse_nesting(item: &Item<'_>, kind: &str, level: Level) {
         ("drop", _) => "put it at the top level",
         _ => "combine at the top level, as in the Collector",
     };
-    item.error_help(format!("a policy of type `{kind}` must not stand below {where_}"), help);
+    item.error_help(
+        format!("a policy of type `{kind}` must not stand below {where_}"),
+        help,
+    );
 }
 
 fn refuse_type(item: &Item<'_>, name: &str) {
     if let Some((later, help)) = LATER.iter().find(|(later, _)| *later == name) {
-        item.error_help(format!("the policy type `{later}` is not supported yet"), *help);
+        item.error_help(
+            format!("the policy type `{later}` is not supported yet"),
+            *help,
+        );
         return;
     }
     let known = || LEAVES.iter().chain(&COMBINING).copied();
     if let Some(close) = nearest(name, known().chain(LATER.iter().map(|(later, _)| *later))) {
-        item.error(format!("unknown policy type{}; did you mean `{close}`?", item.shown()));
+        item.error(format!(
+            "unknown policy type{}; did you mean `{close}`?",
+            item.shown()
+        ));
     } else {
         let all: Vec<String> = known().map(|known| format!("`{known}`")).collect();
-        item.error_help(format!("unknown policy type{}", item.shown()), format!("known types: {}", all.join(", ")));
+        item.error_help(
+            format!("unknown policy type{}", item.shown()),
+            format!("known types: {}", all.join(", ")),
+        );
     }
 }
 
@@ -146,7 +190,13 @@ fn refuse_type(item: &Item<'_>, name: &str) {
 fn ignore_other_blocks(fields: &mut Fields<'_>, kind: &str) {
     let why = "the `type` of this policy is another one";
     let later = LATER.iter().map(|(later, _)| *later);
-    for other in LEAVES.iter().chain(&COMBINING).copied().chain(later).filter(|other| *other != kind) {
+    for other in LEAVES
+        .iter()
+        .chain(&COMBINING)
+        .copied()
+        .chain(later)
+        .filter(|other| *other != kind)
+    {
         fields.no_effect(other, why);
     }
 }
@@ -162,7 +212,9 @@ fn decode_kind(fields: &Fields<'_>, kind: &str, block: Option<&Item<'_>>) -> Opt
         ("and", block) => Some(PolicyKind::And(children(item, block, "and_sub_policy")?)),
         ("drop", block) => Some(PolicyKind::Drop(children(item, block, "drop_sub_policy")?)),
         (_, None) => {
-            item.error(format!("missing: expected a block `{kind}` with the settings of the policy"));
+            item.error(format!(
+                "missing: expected a block `{kind}` with the settings of the policy"
+            ));
             None
         }
         ("status_code", Some(block)) => leaves::status_code(block),
@@ -177,16 +229,29 @@ fn decode_kind(fields: &Fields<'_>, kind: &str, block: Option<&Item<'_>>) -> Opt
 }
 
 /// Sub-policies of `and` and `drop`; none when the block or the list is missing, as in the Collector.
-fn children(policy_item: &Item<'_>, block: Option<&Item<'_>>, key: &'static str) -> Option<Vec<PolicySpec>> {
+fn children(
+    policy_item: &Item<'_>,
+    block: Option<&Item<'_>>,
+    key: &'static str,
+) -> Option<Vec<PolicySpec>> {
     let items = match block {
-        Some(block) => block.fields()?.get(key).map(|item| item.list()).unwrap_or_default(),
+        Some(block) => block
+            .fields()?
+            .get(key)
+            .map(|item| item.list())
+            .unwrap_or_default(),
         None => Vec::new(),
     };
     if items.is_empty() {
-        block.unwrap_or(policy_item).warning(format!("without `{key}` it matches every trace"));
+        block
+            .unwrap_or(policy_item)
+            .warning(format!("without `{key}` it matches every trace"));
     }
     let mut names = HashMap::new();
-    let out: Vec<PolicySpec> = items.iter().filter_map(|item| policy(item, Level::Child, &mut names)).collect();
+    let out: Vec<PolicySpec> = items
+        .iter()
+        .filter_map(|item| policy(item, Level::Child, &mut names))
+        .collect();
     (out.len() == items.len()).then_some(out)
 }
 

@@ -40,8 +40,9 @@ pub(crate) fn is_secret_key(key: &str) -> bool {
         return false;
     }
     // A key with something in front of it is still that key.
-    let mut words =
-        key.split(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).filter(|word| (3..=24).contains(&word.len()));
+    let mut words = key
+        .split(|c: char| !(c.is_alphanumeric() || "_-".contains(c)))
+        .filter(|word| (3..=24).contains(&word.len()));
     words.any(|word| KEYS.contains(&word) || nearest(word, KEYS).is_some())
 }
 
@@ -66,7 +67,8 @@ pub(crate) fn mark(node: &mut Node) {
 /// Perhaps a URL with user information (however misspelt), or a default for an environment variable.
 fn holds_credentials(text: &str) -> bool {
     let authority = text.split_once("//").map_or("", |(_, rest)| rest);
-    let user = text.contains('@') || (authority.matches(':').count() > 1 && !authority.contains('['));
+    let user =
+        text.contains('@') || (authority.matches(':').count() > 1 && !authority.contains('['));
     user || (text.contains("${") && text.contains(":-"))
 }
 
@@ -84,7 +86,11 @@ pub(crate) fn lines(tree: &Node, text: &str) -> Vec<bool> {
     for (line, column, secret) in starts.into_iter().rev() {
         if secret {
             let first = line.saturating_sub(1);
-            hidden.iter_mut().take(end.max(line)).skip(first).for_each(|line| *line = true);
+            hidden
+                .iter_mut()
+                .take(end.max(line))
+                .skip(first)
+                .for_each(|line| *line = true);
             end = first;
         } else {
             end = end_line(&all, line, column);
@@ -95,9 +101,16 @@ pub(crate) fn lines(tree: &Node, text: &str) -> Vec<bool> {
 
 /// How many lines belong to what stands before a place.
 fn end_line(all: &[&str], line: usize, column: usize) -> usize {
-    let before = all.get(line.saturating_sub(1)).map(|text| text.chars().take(column.saturating_sub(1)));
-    let starts_its_line = before.is_some_and(|mut chars| chars.all(|c| c.is_whitespace() || c == '-'));
-    if starts_its_line { line.saturating_sub(1) } else { line }
+    let before = all
+        .get(line.saturating_sub(1))
+        .map(|text| text.chars().take(column.saturating_sub(1)));
+    let starts_its_line =
+        before.is_some_and(|mut chars| chars.all(|c| c.is_whitespace() || c == '-'));
+    if starts_its_line {
+        line.saturating_sub(1)
+    } else {
+        line
+    }
 }
 
 fn collect(node: &Node, starts: &mut Vec<(usize, usize, bool)>) {
@@ -135,8 +148,12 @@ mod tests {
         let check = |text: &str, expected: &[usize]| {
             let mut tree = yaml::parse(text, 0).unwrap_or_else(|broken| panic!("{broken:?}"));
             mark(&mut tree);
-            let hidden: Vec<usize> =
-                lines(&tree, text).iter().enumerate().filter(|(_, h)| **h).map(|(i, _)| i + 1).collect();
+            let hidden: Vec<usize> = lines(&tree, text)
+                .iter()
+                .enumerate()
+                .filter(|(_, h)| **h)
+                .map(|(i, _)| i + 1)
+                .collect();
             assert_eq!(hidden, expected, "{text}");
         };
         check("a: 1\nb: 2", &[]);
@@ -155,10 +172,23 @@ mod tests {
 
     #[test]
     fn secret_keys() {
-        for key in ["keywords", "keyword", "header", "Headers", "auth", "hash_salt", "ca_pem", "pasword", "apikey"] {
+        for key in [
+            "keywords",
+            "keyword",
+            "header",
+            "Headers",
+            "auth",
+            "hash_salt",
+            "ca_pem",
+            "pasword",
+            "apikey",
+        ] {
             assert!(is_secret_key(key), "{key}");
         }
-        for key in ["readers", "endpoint", "values", "key", "name", "policies", "files", "latency", "path", "batch"] {
+        for key in [
+            "readers", "endpoint", "values", "key", "name", "policies", "files", "latency", "path",
+            "batch",
+        ] {
             assert!(!is_secret_key(key), "{key}");
         }
     }

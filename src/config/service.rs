@@ -28,17 +28,30 @@ pub(crate) fn decode(root: &Item<'_>, env: Env<'_>) -> Option<Config> {
     let processors = fields.get("processors");
     let exporters = fields.get("exporters");
     let known = Declarations {
-        receivers: section(receivers.as_ref(), Section::Receivers, otlp_receiver::decode),
+        receivers: section(
+            receivers.as_ref(),
+            Section::Receivers,
+            otlp_receiver::decode,
+        ),
         processors: section(processors.as_ref(), Section::Processors, processor),
         exporters: section(exporters.as_ref(), Section::Exporters, exporter),
     };
-    let extensions = section(fields.get("extensions").as_ref(), Section::Extensions, extensions::decode);
+    let extensions = section(
+        fields.get("extensions").as_ref(),
+        Section::Extensions,
+        extensions::decode,
+    );
     fields.not_yet("connectors", "use several pipelines on one receiver");
     let service = fields.require("service", "the pipelines to run");
     let mut service = service?.fields()?;
     let telemetry = telemetry::decode(service.get("telemetry").as_ref());
-    let health = service.get("extensions").and_then(|item| health(&item, &extensions));
-    let in_service: BTreeSet<String> = service.get("extensions").map(|item| quiet_ids(&item)).unwrap_or_default();
+    let health = service
+        .get("extensions")
+        .and_then(|item| health(&item, &extensions));
+    let in_service: BTreeSet<String> = service
+        .get("extensions")
+        .map(|item| quiet_ids(&item))
+        .unwrap_or_default();
     let mut used = Used::default();
     let pipelines = service.require("pipelines", "the pipelines to run")?;
     let wired = pipelines::decode(&pipelines, &known, &mut used);
@@ -52,7 +65,10 @@ pub(crate) fn decode(root: &Item<'_>, env: Env<'_>) -> Option<Config> {
     check_one_sampler_each(decoder, &wired);
     Some(Config {
         receivers: taken(known.receivers, &used.receivers),
-        instances: wired.into_iter().filter_map(|wired| instance(wired, &shared)).collect(),
+        instances: wired
+            .into_iter()
+            .filter_map(|wired| instance(wired, &shared))
+            .collect(),
         exporters: taken(known.exporters, &used.exporters),
         telemetry,
         health,
@@ -61,7 +77,9 @@ pub(crate) fn decode(root: &Item<'_>, env: Env<'_>) -> Option<Config> {
 
 fn processor(id: &ComponentId, item: &Item<'_>) -> Option<Processor> {
     match id.kind.as_str() {
-        "tail_sampling" => tail_sampling::decode(id, item).map(|instance| Processor::Sampler(Box::new(instance))),
+        "tail_sampling" => {
+            tail_sampling::decode(id, item).map(|instance| Processor::Sampler(Box::new(instance)))
+        }
         "batch" => batch::decode(id, item).map(Processor::Batch),
         _ => memory::decode_limiter(id, item).map(Processor::Limiter),
     }
@@ -82,7 +100,9 @@ fn quiet_ids(item: &Item<'_>) -> BTreeSet<String> {
         super::node::Value::Str(text) => ComponentId::parse(text).ok().map(|id| id.text),
         _ => None,
     };
-    let super::node::Value::Seq(_) = item.node.value else { return text(item).into_iter().collect() };
+    let super::node::Value::Seq(_) = item.node.value else {
+        return text(item).into_iter().collect();
+    };
     item.list().iter().filter_map(text).collect()
 }
 
@@ -90,13 +110,27 @@ fn quiet_ids(item: &Item<'_>) -> BTreeSet<String> {
 fn health(item: &Item<'_>, declared: &[Declared<Extension>]) -> Option<String> {
     let mut address = None;
     for item in item.list() {
-        let Some(id) = item.string().and_then(|text| ComponentId::parse(&text).ok()) else { continue };
+        let Some(id) = item
+            .string()
+            .and_then(|text| ComponentId::parse(&text).ok())
+        else {
+            continue;
+        };
         match find(declared, &id.text) {
-            None => item.error(format!("no extension `{}` is declared under `extensions`", id.text)),
-            Some(Declared { settings: Some(Extension::NoEffect(why)), .. }) => {
+            None => item.error(format!(
+                "no extension `{}` is declared under `extensions`",
+                id.text
+            )),
+            Some(Declared {
+                settings: Some(Extension::NoEffect(why)),
+                ..
+            }) => {
                 item.warning(format!("has no effect: {why}"));
             }
-            Some(Declared { settings: Some(Extension::Health(endpoint)), .. }) => address = Some(endpoint.clone()),
+            Some(Declared {
+                settings: Some(Extension::Health(endpoint)),
+                ..
+            }) => address = Some(endpoint.clone()),
             Some(Declared { settings: None, .. }) => {}
         }
     }
@@ -104,16 +138,27 @@ fn health(item: &Item<'_>, declared: &[Declared<Extension>]) -> Option<String> {
 }
 
 fn warn_unused<T>(decoder: &Decoder<'_>, declared: &[Declared<T>], used: &BTreeSet<String>) {
-    for component in declared.iter().filter(|component| !used.contains(&component.id)) {
+    for component in declared
+        .iter()
+        .filter(|component| !used.contains(&component.id))
+    {
         // One with errors is reported already.
         if component.settings.is_some() {
-            decoder.warning(component.place, &component.path, "not used by the service: it is not started");
+            decoder.warning(
+                component.place,
+                &component.path,
+                "not used by the service: it is not started",
+            );
         }
     }
 }
 
 fn taken<T>(declared: Vec<Declared<T>>, used: &BTreeSet<String>) -> Vec<T> {
-    declared.into_iter().filter(|component| used.contains(&component.id)).filter_map(|c| c.settings).collect()
+    declared
+        .into_iter()
+        .filter(|component| used.contains(&component.id))
+        .filter_map(|c| c.settings)
+        .collect()
 }
 
 /// One address for two listeners, or one file for two exporters.
@@ -125,22 +170,54 @@ fn check_clashes(decoder: &Decoder<'_>, known: &Declarations, used: &Used) {
     {
         Some((_, earlier)) => {
             let at = decoder.sources.describe(*earlier, place);
-            decoder.error(place, path, format!("{what} is taken already by the component on {at}"));
+            decoder.error(
+                place,
+                path,
+                format!("{what} is taken already by the component on {at}"),
+            );
         }
         None => taken.push((resource, place)),
     };
-    for component in known.receivers.iter().filter(|component| used.receivers.contains(&component.id)) {
-        let Some(settings) = &component.settings else { continue };
+    for component in known
+        .receivers
+        .iter()
+        .filter(|component| used.receivers.contains(&component.id))
+    {
+        let Some(settings) = &component.settings else {
+            continue;
+        };
         let grpc = settings.grpc.as_ref().map(|grpc| &grpc.endpoint);
         let http = settings.http.as_ref().map(|http| &http.endpoint);
-        for endpoint in grpc.into_iter().chain(http).filter(|endpoint| !endpoint.ends_with(":0")) {
-            claim("an endpoint of this receiver", endpoint.clone(), &component.path, component.place);
+        for endpoint in grpc
+            .into_iter()
+            .chain(http)
+            .filter(|endpoint| !endpoint.ends_with(":0"))
+        {
+            claim(
+                "an endpoint of this receiver",
+                endpoint.clone(),
+                &component.path,
+                component.place,
+            );
         }
     }
-    for component in known.exporters.iter().filter(|component| used.exporters.contains(&component.id)) {
-        if let Some(ExporterSettings { kind: ExporterKind::File(file), .. }) = &component.settings {
+    for component in known
+        .exporters
+        .iter()
+        .filter(|component| used.exporters.contains(&component.id))
+    {
+        if let Some(ExporterSettings {
+            kind: ExporterKind::File(file),
+            ..
+        }) = &component.settings
+        {
             let resource = file.path.display().to_string();
-            claim("the file of this exporter", resource, &component.path, component.place);
+            claim(
+                "the file of this exporter",
+                resource,
+                &component.path,
+                component.place,
+            );
         }
     }
 }
@@ -149,13 +226,20 @@ fn check_clashes(decoder: &Decoder<'_>, known: &Declarations, used: &Used) {
 fn check_one_sampler_each(decoder: &Decoder<'_>, wired: &[Wired]) {
     let mut seen: Vec<(&str, Place)> = Vec::new();
     for pipeline in wired {
-        let Some(sampler) = &pipeline.sampler else { continue };
+        let Some(sampler) = &pipeline.sampler else {
+            continue;
+        };
         match seen.iter().find(|(id, _)| *id == sampler.id) {
             Some((id, earlier)) => {
                 let at = decoder.sources.describe(*earlier, pipeline.place);
                 let path = format!("service.pipelines.{}.processors", pipeline.name);
                 let message = format!("`{id}` is used by the pipeline on {at} already");
-                decoder.error_help(pipeline.place, &path, message, format!("declare a second one, `{id}/name`"));
+                decoder.error_help(
+                    pipeline.place,
+                    &path,
+                    message,
+                    format!("declare a second one, `{id}/name`"),
+                );
             }
             None => seen.push((&sampler.id, pipeline.place)),
         }
@@ -163,6 +247,19 @@ fn check_one_sampler_each(decoder: &Decoder<'_>, wired: &[Wired]) {
 }
 
 fn instance(wired: Wired, shared: &shared::Shared) -> Option<PipelineSettings> {
-    let Wired { name, receivers, sampler, batch, exporters, .. } = wired;
-    Some(PipelineSettings { name, receivers, sampler: shared::finish(sampler?, shared), exporters, batch })
+    let Wired {
+        name,
+        receivers,
+        sampler,
+        batch,
+        exporters,
+        ..
+    } = wired;
+    Some(PipelineSettings {
+        name,
+        receivers,
+        sampler: shared::finish(sampler?, shared),
+        exporters,
+        batch,
+    })
 }

@@ -23,18 +23,31 @@ pub(crate) struct Shared {
 
 /// Settles buffer, memory and compat over all pipelines.
 pub(crate) fn settle(decoder: &Decoder<'_>, pipelines: &[Wired], env: Env<'_>) -> Shared {
-    let instances: Vec<&Instance> = pipelines.iter().filter_map(|wired| wired.sampler.as_ref()).collect();
+    let instances: Vec<&Instance> = pipelines
+        .iter()
+        .filter_map(|wired| wired.sampler.as_ref())
+        .collect();
     let compat = compat_of_env(decoder, env);
     let mut log = log(decoder, &instances, env);
-    if instances.iter().any(|instance| instance.compat.unwrap_or(compat) == Compat::Strict) {
+    if instances
+        .iter()
+        .any(|instance| instance.compat.unwrap_or(compat) == Compat::Strict)
+    {
         // The Collector's order of traces is that of one worker.
         log.partitions = 1;
     }
-    Shared { log, memory: memory(decoder, &instances, pipelines), compat }
+    Shared {
+        log,
+        memory: memory(decoder, &instances, pipelines),
+        compat,
+    }
 }
 
 fn log(decoder: &Decoder<'_>, instances: &[&Instance], env: Env<'_>) -> LogSettings {
-    let blocks: Vec<&Buffer> = instances.iter().filter_map(|instance| instance.buffer.as_ref()).collect();
+    let blocks: Vec<&Buffer> = instances
+        .iter()
+        .filter_map(|instance| instance.buffer.as_ref())
+        .collect();
     if let Some((first, others)) = blocks.split_first() {
         for other in others.iter().filter(|other| other.log != first.log) {
             let at = decoder.sources.describe(first.place, other.place);
@@ -46,7 +59,10 @@ fn log(decoder: &Decoder<'_>, instances: &[&Instance], env: Env<'_>) -> LogSetti
         }
         return first.log.clone();
     }
-    match env("TAILWATER_BUFFER").filter(|text| !text.is_empty()).map(|text| buffer::from_env(&text)) {
+    match env("TAILWATER_BUFFER")
+        .filter(|text| !text.is_empty())
+        .map(|text| buffer::from_env(&text))
+    {
         Some(Ok(log)) => log,
         Some(Err(message)) => {
             variable(decoder, "TAILWATER_BUFFER", message);
@@ -61,7 +77,11 @@ fn compat_of_env(decoder: &Decoder<'_>, env: Env<'_>) -> Compat {
         None | Some("" | "lossless") => Compat::Lossless,
         Some("strict") => Compat::Strict,
         Some(_) => {
-            variable(decoder, "TAILWATER_COMPAT", "expected `strict` or `lossless`");
+            variable(
+                decoder,
+                "TAILWATER_COMPAT",
+                "expected `strict` or `lossless`",
+            );
             Compat::Lossless
         }
     }
@@ -81,7 +101,10 @@ fn variable(decoder: &Decoder<'_>, name: &str, message: &str) {
 }
 
 fn memory(decoder: &Decoder<'_>, instances: &[&Instance], pipelines: &[Wired]) -> MemoryPlan {
-    let blocks: Vec<&Memory> = instances.iter().filter_map(|instance| instance.memory.as_ref()).collect();
+    let blocks: Vec<&Memory> = instances
+        .iter()
+        .filter_map(|instance| instance.memory.as_ref())
+        .collect();
     let mut plan = memory::default_plan();
     if let Some((first, others)) = blocks.split_first() {
         for other in others.iter().filter(|other| other.plan != first.plan) {
@@ -95,7 +118,9 @@ fn memory(decoder: &Decoder<'_>, instances: &[&Instance], pipelines: &[Wired]) -
         plan = first.plan.clone();
     }
     let mut limits = pipelines.iter().filter_map(|wired| wired.limit.as_ref());
-    let Some(first) = limits.next() else { return plan };
+    let Some(first) = limits.next() else {
+        return plan;
+    };
     for other in limits.filter(|other| other.total != first.total) {
         let at = decoder.sources.describe(first.place, other.place);
         decoder.error(
@@ -105,7 +130,11 @@ fn memory(decoder: &Decoder<'_>, instances: &[&Instance], pipelines: &[Wired]) -
         );
     }
     if plan.total_is_set {
-        decoder.warning(first.place, &first.path, "has no effect: `tail_sampling.memory.total` is set");
+        decoder.warning(
+            first.place,
+            &first.path,
+            "has no effect: `tail_sampling.memory.total` is set",
+        );
     } else {
         plan.total = first.total;
         plan.total_is_set = true;

@@ -3,7 +3,9 @@
 /// Reads a number of bytes with an optional unit: `B`, `KiB` to `TiB` (powers of 1024), `KB` to `TB` (powers of 1000).
 pub(crate) fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
-    let at = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let at = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let factor: u64 = match unit.trim() {
         "" | "B" => 1,
@@ -59,7 +61,8 @@ mod tests {
 
     #[test]
     fn percentages() {
-        let check = |text: &str, expected: Option<f64>| assert_eq!(percent(text), expected, "{text}");
+        let check =
+            |text: &str, expected: Option<f64>| assert_eq!(percent(text), expected, "{text}");
         check("60%", Some(60.0));
         check("12.5 %", Some(12.5));
         check("100%", Some(100.0));

@@ -40,11 +40,16 @@ pub(crate) struct Instance {
 /// Decodes one block.
 pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
     let mut fields = item.fields()?;
-    let caches = fields
-        .fields("decision_cache")
-        .map(|mut cache| (size(&mut cache, "sampled_cache_size"), size(&mut cache, "non_sampled_cache_size")));
+    let caches = fields.fields("decision_cache").map(|mut cache| {
+        (
+            size(&mut cache, "sampled_cache_size"),
+            size(&mut cache, "non_sampled_cache_size"),
+        )
+    });
     let (sampled_cache_size, non_sampled_cache_size) = caches.unwrap_or_default();
-    let wait = fields.get("decision_wait").and_then(|item| whole_seconds(&item, 1));
+    let wait = fields
+        .get("decision_wait")
+        .and_then(|item| whole_seconds(&item, 1));
     let policies = fields.get("policies");
     if policies.as_ref().is_none_or(|item| item.list_is_empty()) {
         item.warning("no policy: every trace is dropped");
@@ -58,14 +63,21 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         non_sampled_cache_size,
         block_on_overflow: fields.boolean("block_on_overflow").unwrap_or(false),
         sample_on_first_match: fields.boolean("sample_on_first_match").unwrap_or(false),
-        drop_pending_traces_on_shutdown: fields.boolean("drop_pending_traces_on_shutdown").unwrap_or(false),
+        drop_pending_traces_on_shutdown: fields
+            .boolean("drop_pending_traces_on_shutdown")
+            .unwrap_or(false),
         maximum_trace_size_bytes: fields.u64("maximum_trace_size_bytes").filter(|n| *n > 0),
         maximum_trace_spans: fields.u64("maximum_trace_spans").filter(|n| *n > 0),
         late_window: fields.duration("late_window").unwrap_or(LATE_WINDOW),
-        policies: policies.map(|item| policies::decode(&item)).unwrap_or_default(),
+        policies: policies
+            .map(|item| policies::decode(&item))
+            .unwrap_or_default(),
         buffer: fields.get("buffer").and_then(|item| buffer::decode(&item)),
         memory: fields.get("memory").and_then(|item| memory::decode(&item)),
-        compat: fields.one_of("compat", &[("strict", Compat::Strict), ("lossless", Compat::Lossless)]),
+        compat: fields.one_of(
+            "compat",
+            &[("strict", Compat::Strict), ("lossless", Compat::Lossless)],
+        ),
     };
     without_effect(&mut fields);
     later(&mut fields);
@@ -74,7 +86,10 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
 
 /// A cache size; negative means off in the Collector.
 fn size(fields: &mut Fields<'_>, key: &'static str) -> u64 {
-    fields.i64(key).and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+    fields
+        .i64(key)
+        .and_then(|n| u64::try_from(n).ok())
+        .unwrap_or(0)
 }
 
 /// Timers run in whole seconds of log time, as in the Collector.
@@ -82,7 +97,10 @@ fn whole_seconds(item: &Item<'_>, least: u64) -> Option<Duration> {
     let wanted = item.duration()?;
     let seconds = Duration::from_secs(wanted.as_secs().max(least));
     if seconds != wanted {
-        item.warning(format!("taken as {} s: whole seconds count, as in the Collector", seconds.as_secs()));
+        item.warning(format!(
+            "taken as {} s: whole seconds count, as in the Collector",
+            seconds.as_secs()
+        ));
     }
     Some(seconds)
 }
@@ -104,11 +122,16 @@ fn num_traces(fields: &mut Fields<'_>) -> Option<u64> {
 }
 
 fn without_effect(fields: &mut Fields<'_>) {
-    fields.no_effect("expected_new_traces_per_sec", "memory is not allocated ahead");
+    fields.no_effect(
+        "expected_new_traces_per_sec",
+        "memory is not allocated ahead",
+    );
     if let Some(item) = fields.get("num_shards")
         && item.u64_in(0, 256).is_some_and(|n| n > 1)
     {
-        item.warning("has no effect: the log's partitions are the shards (`buffer.disk.partitions`)");
+        item.warning(
+            "has no effect: the log's partitions are the shards (`buffer.disk.partitions`)",
+        );
     }
     let tail_storage = "leave it out: pending spans are in the log already, and survive a restart";
     fields.not_yet("tail_storage", tail_storage);
@@ -118,9 +141,15 @@ fn later(fields: &mut Fields<'_>) {
     if let Some(item) = fields.get("sampling_strategy") {
         let known = [("trace-complete", true), ("span-ingest", false)];
         if item.one_of(&known) == Some(false) {
-            item.error_help("`span-ingest` is not supported yet", "use `trace-complete` (the default)");
+            item.error_help(
+                "`span-ingest` is not supported yet",
+                "use `trace-complete` (the default)",
+            );
         }
     }
-    fields.not_yet("services", "leave it out: every service is sampled at the tail");
+    fields.not_yet(
+        "services",
+        "leave it out: every service is sampled at the tail",
+    );
     fields.not_yet("thinning", "leave it out: kept traces are exported whole");
 }

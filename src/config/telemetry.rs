@@ -15,7 +15,9 @@ pub(crate) fn decode(item: Option<&Item<'_>>) -> TelemetrySettings {
         log_format: LogFormat::Console,
         metrics_address: Some(METRICS_ADDRESS.to_owned()),
     };
-    let Some(mut fields) = item.and_then(Item::fields) else { return settings };
+    let Some(mut fields) = item.and_then(Item::fields) else {
+        return settings;
+    };
     if let Some(logs) = fields.fields("logs") {
         decode_logs(logs, &mut settings);
     }
@@ -23,12 +25,23 @@ pub(crate) fn decode(item: Option<&Item<'_>>) -> TelemetrySettings {
         decode_metrics(metrics, &mut settings);
     }
     if let Some(mut traces) = fields.fields("traces") {
-        let level = traces.one_of("level", &[("none", ()), ("basic", ()), ("normal", ()), ("detailed", ())]);
+        let level = traces.one_of(
+            "level",
+            &[
+                ("none", ()),
+                ("basic", ()),
+                ("normal", ()),
+                ("detailed", ()),
+            ],
+        );
         traces.accept(&["propagators"]);
         if level.is_some() {
             traces.accept(&["level"]);
         }
-        traces.not_yet("processors", "leave it out: this process does not trace itself");
+        traces.not_yet(
+            "processors",
+            "leave it out: this process does not trace itself",
+        );
     }
     if let Some(resource) = fields.get("resource") {
         resource.pairs();
@@ -37,10 +50,20 @@ pub(crate) fn decode(item: Option<&Item<'_>>) -> TelemetrySettings {
 }
 
 fn decode_logs(mut fields: Fields<'_>, settings: &mut TelemetrySettings) {
-    settings.log_level = fields.get("level").and_then(|item| level(&item)).unwrap_or(settings.log_level);
+    settings.log_level = fields
+        .get("level")
+        .and_then(|item| level(&item))
+        .unwrap_or(settings.log_level);
     let formats = [("console", LogFormat::Console), ("json", LogFormat::Json)];
-    settings.log_format = fields.one_of("encoding", &formats).unwrap_or(settings.log_format);
-    fields.accept(&["development", "disable_caller", "disable_stacktrace", "disable_zap_resource"]);
+    settings.log_format = fields
+        .one_of("encoding", &formats)
+        .unwrap_or(settings.log_format);
+    fields.accept(&[
+        "development",
+        "disable_caller",
+        "disable_stacktrace",
+        "disable_zap_resource",
+    ]);
     fields.no_effect("sampling", "repeated messages are counted, not sampled");
     fields.no_effect("initial_fields", "log lines carry no fixed fields");
     let stderr = "logs go to standard error; redirect it";
@@ -56,10 +79,16 @@ fn decode_logs(mut fields: Fields<'_>, settings: &mut TelemetrySettings) {
 
 /// Lower or upper case, as the Collector's logger reads it.
 fn level(item: &Item<'_>) -> Option<LogLevel> {
-    let levels =
-        [("debug", LogLevel::Debug), ("info", LogLevel::Info), ("warn", LogLevel::Warn), ("error", LogLevel::Error)];
+    let levels = [
+        ("debug", LogLevel::Debug),
+        ("info", LogLevel::Info),
+        ("warn", LogLevel::Warn),
+        ("error", LogLevel::Error),
+    ];
     if let super::node::Value::Str(text) = &item.node.value
-        && let Some((_, level)) = levels.iter().find(|(word, _)| word.to_ascii_uppercase() == *text)
+        && let Some((_, level)) = levels
+            .iter()
+            .find(|(word, _)| word.to_ascii_uppercase() == *text)
     {
         return Some(*level);
     }
@@ -67,7 +96,12 @@ fn level(item: &Item<'_>) -> Option<LogLevel> {
 }
 
 fn decode_metrics(mut fields: Fields<'_>, settings: &mut TelemetrySettings) {
-    let levels = [("none", false), ("basic", true), ("normal", true), ("detailed", true)];
+    let levels = [
+        ("none", false),
+        ("basic", true),
+        ("normal", true),
+        ("detailed", true),
+    ];
     let on = fields.one_of("level", &levels).unwrap_or(true);
     if let Some(item) = fields.get("address")
         && let Some(address) = endpoint::listen(&item)
@@ -90,17 +124,28 @@ fn decode_metrics(mut fields: Fields<'_>, settings: &mut TelemetrySettings) {
 /// One reader: a Prometheus address.
 fn reader(item: &Item<'_>) -> Option<String> {
     let mut fields = item.fields()?;
-    fields.not_yet("periodic", "scrape the Prometheus reader (`pull.exporter.prometheus`)");
+    fields.not_yet(
+        "periodic",
+        "scrape the Prometheus reader (`pull.exporter.prometheus`)",
+    );
     let periodic = fields.get("periodic").is_some();
-    let pull = if periodic { fields.get("pull") } else { fields.require("pull", "a reader that is scraped") };
+    let pull = if periodic {
+        fields.get("pull")
+    } else {
+        fields.require("pull", "a reader that is scraped")
+    };
     let mut pull = pull?.fields()?;
     pull.accept(&["producers", "cardinality_limits"]);
     let mut exporter = pull.require("exporter", "`prometheus`")?.fields()?;
     // Both spellings are in the declarative configuration of OpenTelemetry.
     let development = exporter.fields("prometheus/development");
     let mut prometheus = exporter.fields("prometheus").or(development)?;
-    let host = prometheus.string("host").unwrap_or_else(|| "localhost".to_owned());
-    let port = prometheus.get("port").map_or(Some(8888), |item| item.u64_in(0, 65535));
+    let host = prometheus
+        .string("host")
+        .unwrap_or_else(|| "localhost".to_owned());
+    let port = prometheus
+        .get("port")
+        .map_or(Some(8888), |item| item.u64_in(0, 65535));
     prometheus.accept(&[
         "without_scope_info",
         "without_type_suffix",
@@ -112,9 +157,15 @@ fn reader(item: &Item<'_>) -> Option<String> {
         "resource_constant_labels",
     ]);
     let port = port?;
-    let address = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    let address = if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    };
     if endpoint::host_port(&address).is_none() {
-        prometheus.item().error("`host` is not a host name or address");
+        prometheus
+            .item()
+            .error("`host` is not a host name or address");
         return None;
     }
     Some(address)

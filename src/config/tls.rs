@@ -16,7 +16,10 @@ pub(crate) fn server(item: &Item<'_>) -> Option<TlsSettings> {
     let mut fields = item.fields()?;
     let cert = fields.require("cert_file", "a PEM file with the certificate");
     let key = fields.require("key_file", "a PEM file with the private key");
-    let (cert, key) = (cert.and_then(|item| item.string()), key.and_then(|item| item.string()));
+    let (cert, key) = (
+        cert.and_then(|item| item.string()),
+        key.and_then(|item| item.string()),
+    );
     let client_ca_file = fields.string("client_ca_file").map(PathBuf::from);
     let min_version = version(&mut fields, "min_version").unwrap_or(TlsVersion::V1_2);
     let max_version = version(&mut fields, "max_version");
@@ -29,13 +32,21 @@ pub(crate) fn server(item: &Item<'_>) -> Option<TlsSettings> {
     fields.not_yet("curve_preferences", CHOSEN);
     fields.no_effect("reload_interval", "certificates are read at start");
     fields.no_effect("client_ca_file_reload", "certificates are read at start");
-    fields.no_effect("ca_file", "it is for clients; `client_ca_file` asks clients for certificates");
+    fields.no_effect(
+        "ca_file",
+        "it is for clients; `client_ca_file` asks clients for certificates",
+    );
     fields.no_effect("include_system_ca_certs_pool", "it is for clients");
     let min_version = match min_version {
         TlsVersion::V1_2 => ServerTlsVersion::V1_2,
         TlsVersion::V1_3 => ServerTlsVersion::V1_3,
     };
-    Some(TlsSettings { cert_file: cert?.into(), key_file: key?.into(), client_ca_file, min_version })
+    Some(TlsSettings {
+        cert_file: cert?.into(),
+        key_file: key?.into(),
+        client_ca_file,
+        min_version,
+    })
 }
 
 /// `tls` of an exporter.
@@ -45,10 +56,14 @@ pub(crate) fn client(item: &Item<'_>) -> Option<TlsClientSettings> {
         insecure: fields.boolean("insecure").unwrap_or(false),
         insecure_skip_verify: fields.boolean("insecure_skip_verify").unwrap_or(false),
         ca: pem(&mut fields, "ca_file", "ca_pem"),
-        include_system_ca_certs_pool: fields.boolean("include_system_ca_certs_pool").unwrap_or(false),
+        include_system_ca_certs_pool: fields
+            .boolean("include_system_ca_certs_pool")
+            .unwrap_or(false),
         cert: pem(&mut fields, "cert_file", "cert_pem"),
         key: pem(&mut fields, "key_file", "key_pem"),
-        server_name_override: fields.string("server_name_override").filter(|name| !name.is_empty()),
+        server_name_override: fields
+            .string("server_name_override")
+            .filter(|name| !name.is_empty()),
         min_version: version(&mut fields, "min_version"),
         max_version: version(&mut fields, "max_version"),
     };
@@ -87,7 +102,10 @@ fn pem(fields: &mut Fields<'_>, file: &'static str, inline: &'static str) -> Opt
     let path = fields.string(file).filter(|path| !path.is_empty());
     let text = fields.string(inline).filter(|text| !text.is_empty());
     if path.is_some() && text.is_some() {
-        fields.item().error(format!("`{file}` and `{inline}` exclude each other"));
+        fields
+            .item()
+            .error(format!("`{file}` and `{inline}` exclude each other"));
     }
-    path.map(|path| Pem::File(path.into())).or(text.map(|text| Pem::Inline(Secret::new(text))))
+    path.map(|path| Pem::File(path.into()))
+        .or(text.map(|text| Pem::Inline(Secret::new(text))))
 }

@@ -29,14 +29,39 @@ pub(crate) struct Broken {
 /// Reads one document; an empty one is null.
 pub(crate) fn parse(text: &str, file: u16) -> Result<Node, Broken> {
     if text.len() > MAX_BYTES {
-        let place = Place { file, line: 0, column: 0 };
-        return Err(Broken { place, message: "the file is larger than 4 MiB".to_owned() });
+        let place = Place {
+            file,
+            line: 0,
+            column: 0,
+        };
+        return Err(Broken {
+            place,
+            message: "the file is larger than 4 MiB".to_owned(),
+        });
     }
     match serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options()) {
-        Ok(tree) => Ok(locate(tree, file, Place { file, line: 1, column: 1 })),
+        Ok(tree) => Ok(locate(
+            tree,
+            file,
+            Place {
+                file,
+                line: 1,
+                column: 1,
+            },
+        )),
         Err(error) => match error.without_snippet() {
-            Error::Eof { .. } => Ok(Node::new(Place { file, line: 1, column: 1 }, Value::Null)),
-            error => Err(Broken { place: place_of(error.location(), file), message: phrase(error) }),
+            Error::Eof { .. } => Ok(Node::new(
+                Place {
+                    file,
+                    line: 1,
+                    column: 1,
+                },
+                Value::Null,
+            )),
+            error => Err(Broken {
+                place: place_of(error.location(), file),
+                message: phrase(error),
+            }),
         },
     }
 }
@@ -59,14 +84,22 @@ fn options() -> Options {
 fn phrase(error: &Error) -> String {
     match error {
         Error::ExternalMessage { msg, .. } => format!("not valid YAML: {msg}"),
-        Error::MultipleDocuments { .. } => "more than one YAML document (`---`) in the file".to_owned(),
-        Error::UnknownAnchor { .. } => "alias (`*name`) to an anchor (`&name`) that is not defined above it".to_owned(),
+        Error::MultipleDocuments { .. } => {
+            "more than one YAML document (`---`) in the file".to_owned()
+        }
+        Error::UnknownAnchor { .. } => {
+            "alias (`*name`) to an anchor (`&name`) that is not defined above it".to_owned()
+        }
         Error::Budget { .. } => "too large or nested too deeply".to_owned(),
         Error::AliasReplayCounterOverflow { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
-        | Error::AliasReplayStackDepthExceeded { .. } => "aliases (`*name`) expand to too much".to_owned(),
-        Error::MergeValueNotMapOrSeqOfMaps { .. } => "`<<` expects a mapping or a list of mappings".to_owned(),
+        | Error::AliasReplayStackDepthExceeded { .. } => {
+            "aliases (`*name`) expand to too much".to_owned()
+        }
+        Error::MergeValueNotMapOrSeqOfMaps { .. } => {
+            "`<<` expects a mapping or a list of mappings".to_owned()
+        }
         Error::InvalidScalar { ty, .. } => format!("not a valid {ty}"),
         Error::AliasError { error, .. } => phrase(error),
         Error::Message { msg, .. } if msg == KEY_KIND => KEY_KIND.to_owned(),
@@ -79,7 +112,11 @@ const KEY_KIND: &str = "a key must be a plain text or number";
 fn place_of(location: Option<Location>, file: u16) -> Place {
     let (line, column) = location.map_or((0, 0), |at| (at.line(), at.column()));
     let known = |n: u64| u32::try_from(n).unwrap_or(0);
-    Place { file, line: known(line), column: known(column) }
+    Place {
+        file,
+        line: known(line),
+        column: known(column),
+    }
 }
 
 fn locate(spanned: Spanned<Raw>, file: u16, parent: Place) -> Node {
@@ -94,15 +131,29 @@ fn locate(spanned: Spanned<Raw>, file: u16, parent: Place) -> Node {
         Raw::Int(value) => Value::Int(value),
         Raw::Float(value) => Value::Float(value),
         Raw::Str(value) => Value::Str(value),
-        Raw::Seq(items) => Value::Seq(items.into_iter().map(|item| locate(item, file, place)).collect()),
-        Raw::Map(pairs) => Value::Map(pairs.into_iter().map(|(key, value)| entry(key, value, file)).collect()),
+        Raw::Seq(items) => Value::Seq(
+            items
+                .into_iter()
+                .map(|item| locate(item, file, place))
+                .collect(),
+        ),
+        Raw::Map(pairs) => Value::Map(
+            pairs
+                .into_iter()
+                .map(|(key, value)| entry(key, value, file))
+                .collect(),
+        ),
     };
     Node::new(place, value)
 }
 
 fn entry(key: Spanned<Key>, value: Spanned<Raw>, file: u16) -> Entry {
     let key_place = place_of(Some(key.defined), file);
-    Entry { key: key.value.0, key_place, node: locate(value, file, key_place) }
+    Entry {
+        key: key.value.0,
+        key_place,
+        node: locate(value, file, key_place),
+    }
 }
 
 enum Raw {
@@ -216,12 +267,25 @@ mod tests {
             Value::Int(v) => format!("{v}{at}"),
             Value::Float(v) => format!("{v:?}{at}"),
             Value::Str(v) => format!("{v:?}{at}"),
-            Value::Seq(items) => format!("[{}]{at}", items.iter().map(outline).collect::<Vec<_>>().join(", ")),
+            Value::Seq(items) => format!(
+                "[{}]{at}",
+                items.iter().map(outline).collect::<Vec<_>>().join(", ")
+            ),
             Value::Faulty => "faulty".to_owned(),
             Value::Map(entries) => {
-                let pair =
-                    |e: &Entry| format!("{}@{}:{}={}", e.key, e.key_place.line, e.key_place.column, outline(&e.node));
-                format!("{{{}}}{at}", entries.iter().map(pair).collect::<Vec<_>>().join(", "))
+                let pair = |e: &Entry| {
+                    format!(
+                        "{}@{}:{}={}",
+                        e.key,
+                        e.key_place.line,
+                        e.key_place.column,
+                        outline(&e.node)
+                    )
+                };
+                format!(
+                    "{{{}}}{at}",
+                    entries.iter().map(pair).collect::<Vec<_>>().join(", ")
+                )
             }
         }
     }
@@ -231,14 +295,20 @@ mod tests {
         let check = |text: &str, expected: &str| match parse(text, 0) {
             Ok(node) => assert_eq!(outline(&node), expected, "{text}"),
             Err(broken) => assert_eq!(
-                format!("{}:{}: {}", broken.place.line, broken.place.column, broken.message),
+                format!(
+                    "{}:{}: {}",
+                    broken.place.line, broken.place.column, broken.message
+                ),
                 expected,
                 "{text}"
             ),
         };
         check("", "null@1:1");
         check("# only a comment\n", "null@1:1");
-        check("a: 1\nb:\n  c: [x, 2.5]", "{a@1:1=1@1:4, b@2:1={c@3:3=[\"x\"@3:7, 2.5@3:10]@3:6}@3:3}@1:1");
+        check(
+            "a: 1\nb:\n  c: [x, 2.5]",
+            "{a@1:1=1@1:4, b@2:1={c@3:3=[\"x\"@3:7, 2.5@3:10]@3:6}@3:3}@1:1",
+        );
         check("a:\nb: 1", "{a@1:1=null@1:1, b@2:1=1@2:4}@1:1");
         check(
             "[100_000, 0x10, 0o17, 010, -5, 1e3]",
@@ -248,14 +318,20 @@ mod tests {
             "[true, yes, 'true', ~, null, .nan, .inf]",
             "[true@1:2, \"yes\"@1:8, \"true\"@1:13, null@1:1, null@1:1, NaN@1:30, inf@1:36]@1:1",
         );
-        check("{1: a, true: b}", "{1@1:2=\"a\"@1:5, true@1:8=\"b\"@1:14}@1:1");
+        check(
+            "{1: a, true: b}",
+            "{1@1:2=\"a\"@1:5, true@1:8=\"b\"@1:14}@1:1",
+        );
         check("a: 1\na: 2", "{a@1:1=1@1:4, a@2:1=2@2:4}@1:1");
         check(
             "a: &x {k: 1}\nb: *x\nc: {<<: *x, m: 2}",
             "{a@1:1={k@1:8=1@1:11}@1:7, b@2:1={k@1:8=1@1:11}@1:7, c@3:1={m@3:13=2@3:16, k@1:8=1@1:11}@3:4}@1:1",
         );
         check("9223372036854775808", "9223372036854775808@1:1");
-        check("99999999999999999999999999999999999999999999999", "1e47@1:1");
+        check(
+            "99999999999999999999999999999999999999999999999",
+            "1e47@1:1",
+        );
     }
 
     #[test]
@@ -264,9 +340,18 @@ mod tests {
             Ok(node) => panic!("{text} was read as {}", outline(&node)),
             Err(broken) => assert_eq!(broken.message, expected, "{text}"),
         };
-        check("a: *nope", "alias (`*name`) to an anchor (`&name`) that is not defined above it");
-        check("a: 1\n---\nb: 2", "more than one YAML document (`---`) in the file");
-        check(&format!("{}1{}", "[".repeat(60), "]".repeat(60)), "too large or nested too deeply");
+        check(
+            "a: *nope",
+            "alias (`*name`) to an anchor (`&name`) that is not defined above it",
+        );
+        check(
+            "a: 1\n---\nb: 2",
+            "more than one YAML document (`---`) in the file",
+        );
+        check(
+            &format!("{}1{}", "[".repeat(60), "]".repeat(60)),
+            "too large or nested too deeply",
+        );
         let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]";
         check(bomb, "aliases (`*name`) expand to too much");
         check("{? [a]: 1}", KEY_KIND);

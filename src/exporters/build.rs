@@ -25,15 +25,25 @@ pub fn build(
 ) -> Result<Arc<dyn Transport>, ExporterError> {
     let of = |problem: Problem| problem.of(&settings.id);
     Ok(match &settings.kind {
-        ExporterKind::OtlpGrpc(grpc) => Arc::new(OtlpGrpc::new(grpc, settings.timeout).map_err(of)?),
-        ExporterKind::OtlpHttp(http) => Arc::new(OtlpHttp::new(http, settings.timeout, tracker, clock).map_err(of)?),
+        ExporterKind::OtlpGrpc(grpc) => {
+            Arc::new(OtlpGrpc::new(grpc, settings.timeout).map_err(of)?)
+        }
+        ExporterKind::OtlpHttp(http) => {
+            Arc::new(OtlpHttp::new(http, settings.timeout, tracker, clock).map_err(of)?)
+        }
         ExporterKind::File(file) => Arc::new(FileExporter::new(file, tracker, clock).map_err(of)?),
         ExporterKind::Debug(debug) => {
             let output: Output = match debug.output {
                 DebugOutput::Stdout => Box::new(std::io::stdout()),
                 DebugOutput::Stderr => Box::new(std::io::stderr()),
             };
-            Arc::new(DebugExporter::new(&settings.id, debug, output, tracker, clock))
+            Arc::new(DebugExporter::new(
+                &settings.id,
+                debug,
+                output,
+                tracker,
+                clock,
+            ))
         }
     })
 }

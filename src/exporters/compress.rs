@@ -11,11 +11,18 @@ const GZIP_BEST: u32 = 9;
 
 /// Compresses `payload`; `level` as in the Collector's `compression_params` (gzip: -1 default, 0 to 9, others are
 /// taken for the nearest; zstd: any). `None` where nothing is to be done.
-pub(crate) fn compress(payload: &[u8], with: Compression, level: Option<i32>) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn compress(
+    payload: &[u8],
+    with: Compression,
+    level: Option<i32>,
+) -> io::Result<Option<Vec<u8>>> {
     match with {
         Compression::None => Ok(None),
         Compression::Gzip => gzip(payload, level).map(Some),
-        Compression::Zstd => zstd::bulk::compress(payload, level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL)).map(Some),
+        Compression::Zstd => {
+            zstd::bulk::compress(payload, level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL))
+                .map(Some)
+        }
     }
 }
 
@@ -49,13 +56,32 @@ mod tests {
     #[allow(clippy::disallowed_methods, reason = "the bytes are our own")]
     fn every_level_round_trips() {
         let payload = "the same again, ".repeat(200).into_bytes();
-        for level in [None, Some(-2), Some(-1), Some(0), Some(1), Some(9), Some(99), Some(i32::MIN)] {
-            let packed = compress(&payload, Compression::Gzip, level).unwrap().unwrap();
+        for level in [
+            None,
+            Some(-2),
+            Some(-1),
+            Some(0),
+            Some(1),
+            Some(9),
+            Some(99),
+            Some(i32::MIN),
+        ] {
+            let packed = compress(&payload, Compression::Gzip, level)
+                .unwrap()
+                .unwrap();
             let mut unpacked = Vec::new();
-            flate2::read::GzDecoder::new(packed.as_slice()).read_to_end(&mut unpacked).unwrap();
+            flate2::read::GzDecoder::new(packed.as_slice())
+                .read_to_end(&mut unpacked)
+                .unwrap();
             assert_eq!(unpacked, payload, "gzip {level:?}");
-            let packed = compress(&payload, Compression::Zstd, level).unwrap().unwrap();
-            assert_eq!(zstd::decode_all(packed.as_slice()).unwrap(), payload, "zstd {level:?}");
+            let packed = compress(&payload, Compression::Zstd, level)
+                .unwrap()
+                .unwrap();
+            assert_eq!(
+                zstd::decode_all(packed.as_slice()).unwrap(),
+                payload,
+                "zstd {level:?}"
+            );
         }
         assert_eq!(compress(&payload, Compression::None, None).unwrap(), None);
     }

@@ -101,7 +101,10 @@ impl Cursor {
                 (reader, load)
             }
             // A panic in a read: begin again where this one began.
-            Err(_) => (KeptReader::new(&decisions, state.0, state.1), Load::default()),
+            Err(_) => (
+                KeptReader::new(&decisions, state.0, state.1),
+                Load::default(),
+            ),
         }
     }
 
@@ -124,21 +127,34 @@ impl Cursor {
     fn launch(&self, load: Load) -> Flight {
         let load = Arc::new(load);
         let (deliverer, sent) = (self.deliverer.clone(), load.clone());
-        let sending = self.tracker.spawn(async move { deliverer.deliver(&sent).await });
+        let sending = self
+            .tracker
+            .spawn(async move { deliverer.deliver(&sent).await });
         Flight { load, sending }
     }
 
     /// The oldest batch and its end. Safe to drop: the batch stays in front.
-    async fn oldest(flights: &mut VecDeque<Flight>) -> Option<(Flight, Result<Delivered, Interrupted>)> {
-        let ended = (&mut flights.front_mut()?.sending).await.unwrap_or(Err(Interrupted));
+    async fn oldest(
+        flights: &mut VecDeque<Flight>,
+    ) -> Option<(Flight, Result<Delivered, Interrupted>)> {
+        let ended = (&mut flights.front_mut()?.sending)
+            .await
+            .unwrap_or(Err(Interrupted));
         flights.pop_front().map(|flight| (flight, ended))
     }
 
     /// Saves what became of a batch; `false` when it was interrupted: it and all behind it stay in the log.
     fn settle(&self, done: Option<(Flight, Result<Delivered, Interrupted>)>) -> bool {
-        let Some((flight, ended)) = done else { return true };
+        let Some((flight, ended)) = done else {
+            return true;
+        };
         let Ok(sum) = ended else { return false };
-        let places: Vec<_> = flight.load.kept.iter().flat_map(|kept| kept.places().iter().copied()).collect();
+        let places: Vec<_> = flight
+            .load
+            .kept
+            .iter()
+            .flat_map(|kept| kept.places().iter().copied())
+            .collect();
         if let Err(error) = self.delivery.done(flight.load.position, &places, sum) {
             tracing::warn!(%error, "an exporter's position cannot be saved; a restart would send again");
         }

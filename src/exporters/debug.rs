@@ -48,12 +48,19 @@ impl DebugExporter {
         if !self.sampling.lock().takes(self.clock.monotonic()) {
             return Ok(Sent::All);
         }
-        let (id, verbosity, now, output) = (self.id.clone(), self.verbosity, self.clock.unix(), self.output.clone());
+        let (id, verbosity, now, output) = (
+            self.id.clone(),
+            self.verbosity,
+            self.clock.unix(),
+            self.output.clone(),
+        );
         // A console may block for as long as nobody reads it.
         let printed = self.tracker.spawn_blocking(move || {
             let text = debug_text::of(&out, &id, verbosity, now);
             let mut output = output.lock();
-            output.write_all(text.as_bytes()).and_then(|()| output.flush())
+            output
+                .write_all(text.as_bytes())
+                .and_then(|()| output.flush())
         });
         match printed.await {
             Ok(Ok(())) => Ok(Sent::All),
@@ -89,7 +96,12 @@ struct Sampling {
 
 impl Sampling {
     fn new(settings: &DebugSettings) -> Self {
-        Self { initial: settings.sampling_initial, thereafter: settings.sampling_thereafter, second: 0, seen: 0 }
+        Self {
+            initial: settings.sampling_initial,
+            thereafter: settings.sampling_thereafter,
+            second: 0,
+            seen: 0,
+        }
     }
 
     fn takes(&mut self, now: Nanos) -> bool {
@@ -112,11 +124,16 @@ mod tests {
     #[test]
     fn the_first_of_a_second_and_then_each_mth() {
         let check = |initial: u64, thereafter: u64, expected: &[u64]| {
-            let settings =
-                DebugSettings { sampling_initial: initial, sampling_thereafter: thereafter, ..DebugSettings::new() };
+            let settings = DebugSettings {
+                sampling_initial: initial,
+                sampling_thereafter: thereafter,
+                ..DebugSettings::new()
+            };
             let mut sampling = Sampling::new(&settings);
             for second in 5..8 {
-                let taken: Vec<u64> = (1..=10).filter(|n| sampling.takes(second * SECOND + n)).collect();
+                let taken: Vec<u64> = (1..=10)
+                    .filter(|n| sampling.takes(second * SECOND + n))
+                    .collect();
                 assert_eq!(taken, expected, "{initial} {thereafter}");
             }
         };

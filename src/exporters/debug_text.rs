@@ -27,7 +27,9 @@ pub(crate) fn of(out: &Outgoing, id: &str, verbosity: Verbosity, now: Nanos) -> 
     if verbosity > Verbosity::Basic {
         match ExportTraceServiceRequest::decode(out.request.clone()) {
             // Writing to a string cannot fail.
-            Ok(request) if verbosity == Verbosity::Normal => _ = normal(&mut text, &request.resource_spans),
+            Ok(request) if verbosity == Verbosity::Normal => {
+                _ = normal(&mut text, &request.resource_spans)
+            }
             Ok(request) => _ = detailed(&mut text, &request.resource_spans),
             Err(_) => text.push_str("(the request cannot be decoded)\n"),
         }
@@ -36,7 +38,10 @@ pub(crate) fn of(out: &Outgoing, id: &str, verbosity: Verbosity, now: Nanos) -> 
 }
 
 fn summary(out: &Outgoing, id: &str, now: Nanos) -> String {
-    let resources = Outline::decode(out.request.clone()).unwrap_or_default().resource_spans.len();
+    let resources = Outline::decode(out.request.clone())
+        .unwrap_or_default()
+        .resource_spans
+        .len();
     let (stamp, id) = (rfc3339(now), serde_json::Value::from(id));
     format!(
         "{stamp}\tinfo\tTraces\t{{\"otelcol.component.id\": {id}, \"otelcol.component.kind\": \"exporter\", \
@@ -48,11 +53,23 @@ fn summary(out: &Outgoing, id: &str, now: Nanos) -> String {
 fn normal(text: &mut String, resources: &[ResourceSpans]) -> Result {
     for (n, resource) in resources.iter().enumerate() {
         let schema = bracketed(&resource.schema_url);
-        let inner = resource.resource.as_ref().map(|resource| attributes(&resource.attributes)).unwrap_or_default();
+        let inner = resource
+            .resource
+            .as_ref()
+            .map(|resource| attributes(&resource.attributes))
+            .unwrap_or_default();
         writeln!(text, "ResourceTraces #{n}{schema}{inner}")?;
         for (n, scope_spans) in resource.scope_spans.iter().enumerate() {
-            let (name, inner) = scope_spans.scope.as_ref().map(scope_name).unwrap_or_default();
-            writeln!(text, "ScopeTraces #{n}{name}{}{inner}", bracketed(&scope_spans.schema_url))?;
+            let (name, inner) = scope_spans
+                .scope
+                .as_ref()
+                .map(scope_name)
+                .unwrap_or_default();
+            writeln!(
+                text,
+                "ScopeTraces #{n}{name}{}{inner}",
+                bracketed(&scope_spans.schema_url)
+            )?;
             for span in &scope_spans.spans {
                 let ids = format!("{} {}", hex(&span.trace_id), hex(&span.span_id));
                 writeln!(text, "{} {ids}{}", span.name, attributes(&span.attributes))?;
@@ -63,7 +80,11 @@ fn normal(text: &mut String, resources: &[ResourceSpans]) -> Result {
 }
 
 fn bracketed(schema_url: &str) -> String {
-    if schema_url.is_empty() { String::new() } else { format!(" [{schema_url}]") }
+    if schema_url.is_empty() {
+        String::new()
+    } else {
+        format!(" [{schema_url}]")
+    }
 }
 
 fn scope_name(scope: &InstrumentationScope) -> (String, String) {
@@ -80,11 +101,22 @@ fn scope_name(scope: &InstrumentationScope) -> (String, String) {
 
 fn detailed(text: &mut String, resources: &[ResourceSpans]) -> Result {
     for (n, resource) in resources.iter().enumerate() {
-        writeln!(text, "ResourceSpans #{n}\nResource SchemaURL: {}", resource.schema_url)?;
-        let inner = resource.resource.as_ref().map_or(&[][..], |resource| &resource.attributes);
+        writeln!(
+            text,
+            "ResourceSpans #{n}\nResource SchemaURL: {}",
+            resource.schema_url
+        )?;
+        let inner = resource
+            .resource
+            .as_ref()
+            .map_or(&[][..], |resource| &resource.attributes);
         list(text, "Resource attributes", "     ", inner)?;
         for (n, scope_spans) in resource.scope_spans.iter().enumerate() {
-            writeln!(text, "ScopeSpans #{n}\nScopeSpans SchemaURL: {}", scope_spans.schema_url)?;
+            writeln!(
+                text,
+                "ScopeSpans #{n}\nScopeSpans SchemaURL: {}",
+                scope_spans.schema_url
+            )?;
             detailed_scope(text, scope_spans)?;
         }
     }
@@ -93,8 +125,17 @@ fn detailed(text: &mut String, resources: &[ResourceSpans]) -> Result {
 
 fn detailed_scope(text: &mut String, scope_spans: &ScopeSpans) -> Result {
     let scope = scope_spans.scope.clone().unwrap_or_default();
-    writeln!(text, "InstrumentationScope {} {}", scope.name, scope.version)?;
-    list(text, "InstrumentationScope attributes", "     ", &scope.attributes)?;
+    writeln!(
+        text,
+        "InstrumentationScope {} {}",
+        scope.name, scope.version
+    )?;
+    list(
+        text,
+        "InstrumentationScope attributes",
+        "     ",
+        &scope.attributes,
+    )?;
     for (n, span) in scope_spans.spans.iter().enumerate() {
         writeln!(text, "Span #{n}")?;
         detailed_span(text, span)?;
@@ -133,7 +174,10 @@ fn detailed_span(text: &mut String, span: &Span) -> Result {
     field("End time", &time(span.end_time_unix_nano))?;
     field("Status code", code)?;
     field("Status message", &status.message)?;
-    field("DroppedAttributesCount", &span.dropped_attributes_count.to_string())?;
+    field(
+        "DroppedAttributesCount",
+        &span.dropped_attributes_count.to_string(),
+    )?;
     field("DroppedEventsCount", &span.dropped_events_count.to_string())?;
     field("DroppedLinksCount", &span.dropped_links_count.to_string())
 }
@@ -146,7 +190,11 @@ fn events(text: &mut String, events: &[Event]) -> Result {
         writeln!(text, "SpanEvent #{n}")?;
         writeln!(text, "     -> Name: {}", event.name)?;
         writeln!(text, "     -> Timestamp: {}", time(event.time_unix_nano))?;
-        writeln!(text, "     -> DroppedAttributesCount: {}", event.dropped_attributes_count)?;
+        writeln!(
+            text,
+            "     -> DroppedAttributesCount: {}",
+            event.dropped_attributes_count
+        )?;
         list(text, "     -> Attributes:", "          ", &event.attributes)?;
     }
     Ok(())
@@ -161,7 +209,11 @@ fn links(text: &mut String, links: &[Link]) -> Result {
         writeln!(text, "     -> Trace ID: {}", hex(&link.trace_id))?;
         writeln!(text, "     -> ID: {}", hex(&link.span_id))?;
         writeln!(text, "     -> TraceState: {}", link.trace_state)?;
-        writeln!(text, "     -> DroppedAttributesCount: {}", link.dropped_attributes_count)?;
+        writeln!(
+            text,
+            "     -> DroppedAttributesCount: {}",
+            link.dropped_attributes_count
+        )?;
         list(text, "     -> Attributes:", "          ", &link.attributes)?;
     }
     Ok(())
@@ -172,7 +224,12 @@ fn list(text: &mut String, header: &str, indent: &str, attributes: &[KeyValue]) 
         writeln!(text, "{header}:")?;
     }
     for attribute in attributes {
-        writeln!(text, "{indent}-> {}: {}", attribute.key, typed(attribute.value.as_ref()))?;
+        writeln!(
+            text,
+            "{indent}-> {}: {}",
+            attribute.key,
+            typed(attribute.value.as_ref())
+        )?;
     }
     Ok(())
 }

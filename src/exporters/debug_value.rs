@@ -8,7 +8,10 @@ use serde_json::Value as Json;
 
 /// ` key=value key=value`; empty without attributes.
 pub(crate) fn attributes(attributes: &[KeyValue]) -> String {
-    attributes.iter().map(|attribute| format!(" {}={}", attribute.key, plain(inner(attribute)))).collect()
+    attributes
+        .iter()
+        .map(|attribute| format!(" {}={}", attribute.key, plain(inner(attribute))))
+        .collect()
 }
 
 /// `Type(value)`.
@@ -45,17 +48,27 @@ fn json(value: Option<&Value>) -> Json {
         // JSON has no NaN and no infinity.
         Some(Value::DoubleValue(number)) if !number.is_finite() => number.to_string().into(),
         Some(Value::DoubleValue(number)) => (*number).into(),
-        Some(Value::ArrayValue(array)) => array.values.iter().map(|item| json(item.value.as_ref())).collect(),
-        Some(Value::KvlistValue(list)) => {
-            Json::Object(list.values.iter().map(|entry| (entry.key.clone(), json(inner(entry)))).collect())
-        }
+        Some(Value::ArrayValue(array)) => array
+            .values
+            .iter()
+            .map(|item| json(item.value.as_ref()))
+            .collect(),
+        Some(Value::KvlistValue(list)) => Json::Object(
+            list.values
+                .iter()
+                .map(|entry| (entry.key.clone(), json(inner(entry))))
+                .collect(),
+        ),
         Some(Value::BytesValue(bytes)) => STANDARD.encode(bytes).into(),
         _ => Json::Null,
     }
 }
 
 fn inner(attribute: &KeyValue) -> Option<&Value> {
-    attribute.value.as_ref().and_then(|value| value.value.as_ref())
+    attribute
+        .value
+        .as_ref()
+        .and_then(|value| value.value.as_ref())
 }
 
 #[cfg(test)]
@@ -77,11 +90,28 @@ mod tests {
         check(Value::DoubleValue(0.5), "Double(0.5)");
         check(Value::DoubleValue(f64::NAN), "Double(NaN)");
         check(Value::BytesValue(b"abc".to_vec()), "Bytes(YWJj)");
-        let array = ArrayValue { values: vec![any(Value::IntValue(1)), any(Value::StringValue("x".to_owned()))] };
+        let array = ArrayValue {
+            values: vec![
+                any(Value::IntValue(1)),
+                any(Value::StringValue("x".to_owned())),
+            ],
+        };
         check(Value::ArrayValue(array.clone()), "Slice([1,\"x\"])");
-        let entry = KeyValue { key: "k".to_owned(), value: Some(any(Value::ArrayValue(array))), ..Default::default() };
-        check(Value::KvlistValue(KeyValueList { values: vec![entry.clone()] }), "Map({\"k\":[1,\"x\"]})");
+        let entry = KeyValue {
+            key: "k".to_owned(),
+            value: Some(any(Value::ArrayValue(array))),
+            ..Default::default()
+        };
+        check(
+            Value::KvlistValue(KeyValueList {
+                values: vec![entry.clone()],
+            }),
+            "Map({\"k\":[1,\"x\"]})",
+        );
         assert_eq!(typed(None), "Empty()");
-        assert_eq!(attributes(&[entry.clone(), entry]), " k=[1,\"x\"] k=[1,\"x\"]");
+        assert_eq!(
+            attributes(&[entry.clone(), entry]),
+            " k=[1,\"x\"] k=[1,\"x\"]"
+        );
     }
 }

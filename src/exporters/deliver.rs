@@ -69,7 +69,10 @@ impl Deliverer {
 
     /// What became of the load's spans.
     pub(super) async fn deliver(&self, load: &Load) -> Result<Delivered, Interrupted> {
-        let mut sum = Delivered { lost: load.lost, ..Delivered::default() };
+        let mut sum = Delivered {
+            lost: load.lost,
+            ..Delivered::default()
+        };
         let mut open: Vec<Cow<'_, [LoadedTrace]>> = vec![Cow::Borrowed(&load.traces)];
         while let Some(traces) = open.pop() {
             if size(&traces) > self.max_bytes
@@ -93,7 +96,11 @@ impl Deliverer {
         if request.spans == 0 {
             return Ok(Ended::Counts(counts));
         }
-        let out = Outgoing { request: request.bytes.clone(), spans: request.spans, traces: traces.len() as u64 };
+        let out = Outgoing {
+            request: request.bytes.clone(),
+            spans: request.spans,
+            traces: traces.len() as u64,
+        };
         let mut backoff = None;
         loop {
             let _in_flight = self.stats.in_flight(out.request.len() as u64);
@@ -137,7 +144,11 @@ impl Deliverer {
 
     /// Waits for the next try; `false` when there is none.
     async fn wait(&self, backoff: &mut Backoff, error: &SendError) -> Result<bool, Interrupted> {
-        let after = if let SendError::Retry { after, .. } = error { *after } else { None };
+        let after = if let SendError::Retry { after, .. } = error {
+            *after
+        } else {
+            None
+        };
         let Some(delay) = backoff.next(after) else {
             tracing::error!(exporter = self.id, %error, "giving up a batch: max_elapsed_time is over");
             return Ok(false);
@@ -145,7 +156,9 @@ impl Deliverer {
         self.stats.retried();
         // The first failure of a batch, then nothing louder than the metrics: a dead backend fails every few seconds.
         match self.stats.counts().consecutive_failures {
-            1 => tracing::warn!(exporter = self.id, %error, "the backend does not take spans; the log keeps them"),
+            1 => {
+                tracing::warn!(exporter = self.id, %error, "the backend does not take spans; the log keeps them")
+            }
             _ => tracing::debug!(exporter = self.id, %error, ?delay, "trying again"),
         }
         tokio::select! {
@@ -155,7 +168,11 @@ impl Deliverer {
     }
 
     fn backoff(&self) -> Backoff {
-        Backoff::new(&self.retry, self.seed.fetch_add(1, Ordering::Relaxed), self.clock.clone())
+        Backoff::new(
+            &self.retry,
+            self.seed.fetch_add(1, Ordering::Relaxed),
+            self.clock.clone(),
+        )
     }
 }
 

@@ -40,18 +40,35 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(key: &'static str, text: impl Into<String>) -> Self {
-        Self { key, text: text.into(), source: None }
+        Self {
+            key,
+            text: text.into(),
+            source: None,
+        }
     }
 
     pub(crate) fn io(key: &'static str, what: impl Into<String>, source: std::io::Error) -> Self {
-        Self { key, text: what.into(), source: Some(source) }
+        Self {
+            key,
+            text: what.into(),
+            source: Some(source),
+        }
     }
 
     pub(crate) fn of(self, id: &str) -> ExporterError {
         let (id, key) = (id.to_owned(), self.key);
         match self.source {
-            None => ExporterError::Setting { id, key, problem: self.text },
-            Some(source) => ExporterError::Io { id, key, what: self.text, source },
+            None => ExporterError::Setting {
+                id,
+                key,
+                problem: self.text,
+            },
+            Some(source) => ExporterError::Io {
+                id,
+                key,
+                what: self.text,
+                source,
+            },
         }
     }
 }

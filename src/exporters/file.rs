@@ -26,7 +26,11 @@ pub(crate) struct FileExporter {
 
 impl FileExporter {
     /// Opens the file; blocks for as long as the disk takes.
-    pub(crate) fn new(settings: &FileSettings, tracker: &TaskTracker, clock: SharedClock) -> Result<Self, Problem> {
+    pub(crate) fn new(
+        settings: &FileSettings,
+        tracker: &TaskTracker,
+        clock: SharedClock,
+    ) -> Result<Self, Problem> {
         let sink = FileSink::open(settings, clock.unix())?;
         Ok(Self {
             sink: Arc::new(Mutex::new(sink)),
@@ -48,10 +52,17 @@ impl FileExporter {
 
 impl Transport for FileExporter {
     fn send(&self, out: Outgoing) -> Sending<'_> {
-        let (sink, format, zstd, clock) = (self.sink.clone(), self.format, self.zstd, self.clock.clone());
+        let (sink, format, zstd, clock) = (
+            self.sink.clone(),
+            self.format,
+            self.zstd,
+            self.clock.clone(),
+        );
         Box::pin(self.blocking(move || {
             let record = record(&out.request, format, zstd)?;
-            sink.lock().write(&record, clock.unix()).map_err(|error| failed(&error))?;
+            sink.lock()
+                .write(&record, clock.unix())
+                .map_err(|error| failed(&error))?;
             Ok(Sent::All)
         }))
     }
@@ -66,13 +77,14 @@ impl Transport for FileExporter {
 fn record(request: &[u8], format: FileFormat, zstd: bool) -> Result<Vec<u8>, SendError> {
     let record = match format {
         FileFormat::Json => {
-            let mut line = encode::to_json(request).map_err(|e| SendError::permanent(format!("file: {e}")))?;
+            let mut line =
+                encode::to_json(request).map_err(|e| SendError::permanent(format!("file: {e}")))?;
             line.push('\n');
             line.into_bytes()
         }
         FileFormat::Proto => {
-            let len =
-                u32::try_from(request.len()).map_err(|_| SendError::permanent("file: over 4 GiB in one batch"))?;
+            let len = u32::try_from(request.len())
+                .map_err(|_| SendError::permanent("file: over 4 GiB in one batch"))?;
             [len.to_be_bytes().as_slice(), request].concat()
         }
     };

@@ -24,39 +24,66 @@ pub(crate) struct Opened {
 }
 
 /// Opens at the start of the exporter: everything that is wrong is told.
-pub(crate) fn open_at_start(settings: &FileSettings, backups: &Backups, now: Nanos) -> Result<Opened, Problem> {
+pub(crate) fn open_at_start(
+    settings: &FileSettings,
+    backups: &Backups,
+    now: Nanos,
+) -> Result<Opened, Problem> {
     let path = &settings.path;
-    let failed = |what: &str, error| Problem::io(KEY, format!("cannot {what} {}", path.display()), error);
+    let failed =
+        |what: &str, error| Problem::io(KEY, format!("cannot {what} {}", path.display()), error);
     if let (Some(mode), Some(parent)) = (settings.create_directory, path.parent()) {
-        DirBuilder::new().recursive(true).mode(mode).create(parent).map_err(|e| failed("make the directory of", e))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(mode)
+            .create(parent)
+            .map_err(|e| failed("make the directory of", e))?;
     }
     let file = open(path).map_err(|e| failed("open", e))?;
     let metadata = file.metadata().map_err(|e| failed("look at", e))?;
     if !metadata.is_file() {
-        return Ok(Opened { end: WholeAppend::new(file, 0, false), regular: false });
+        return Ok(Opened {
+            end: WholeAppend::new(file, 0, false),
+            regular: false,
+        });
     }
     lock(&file)?;
     let len = metadata.len();
     if !settings.append && settings.rotation.is_none() {
         file.set_len(0).map_err(|e| failed("empty", e))?;
-        return Ok(Opened { end: WholeAppend::new(file, 0, false), regular: true });
+        return Ok(Opened {
+            end: WholeAppend::new(file, 0, false),
+            regular: true,
+        });
     }
     if settings.zstd && len > 0 {
         // A torn frame cannot be found from behind, and would hide what follows it: the old file is set aside whole.
         let fresh = set_aside(path, backups, now).map_err(|e| failed("set aside", e))?;
-        return Ok(Opened { end: WholeAppend::new(fresh, 0, false), regular: true });
+        return Ok(Opened {
+            end: WholeAppend::new(fresh, 0, false),
+            regular: true,
+        });
     }
     let whole = whole_length(&file, len, settings.format).map_err(|e| failed("read", e))?;
     if whole < len {
-        tracing::warn!(bytes = len - whole, "file exporter: the torn record at the end of the file is cut off");
+        tracing::warn!(
+            bytes = len - whole,
+            "file exporter: the torn record at the end of the file is cut off"
+        );
         file.set_len(whole).map_err(|e| failed("cut", e))?;
     }
-    Ok(Opened { end: WholeAppend::new(file, whole, false), regular: true })
+    Ok(Opened {
+        end: WholeAppend::new(file, whole, false),
+        regular: true,
+    })
 }
 
 /// Makes the names in the file's directory survive the loss of power.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     File::open(parent)?.sync_all()
 }
 
@@ -81,14 +108,19 @@ fn open(path: &Path) -> io::Result<File> {
     // Read as well, for the search of the last whole record; a device may not allow it.
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o600);
-    options.clone().read(true).open(path).or_else(|_| options.open(path))
+    options
+        .clone()
+        .read(true)
+        .open(path)
+        .or_else(|_| options.open(path))
 }
 
 fn lock(file: &File) -> Result<(), Problem> {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            Err(Problem::new(KEY, "another exporter or process is writing to this file; each needs one of its own"))
-        }
+        Err(TryLockError::WouldBlock) => Err(Problem::new(
+            KEY,
+            "another exporter or process is writing to this file; each needs one of its own",
+        )),
         // A file system without locks is no reason not to write.
         Err(TryLockError::Error(_)) | Ok(()) => Ok(()),
     }

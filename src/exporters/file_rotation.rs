@@ -28,11 +28,23 @@ pub(crate) struct Backups {
 
 impl Backups {
     pub(crate) fn of(path: &Path, localtime: bool) -> Self {
-        let text = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+        let text =
+            |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
         let prefix = format!("{}-", text(path.file_stem()).unwrap_or_default());
-        let suffix = text(path.extension()).map(|extension| format!(".{extension}")).unwrap_or_default();
-        let zone = if localtime { TimeZone::system() } else { TimeZone::UTC };
-        Self { path: path.to_owned(), prefix, suffix, zone }
+        let suffix = text(path.extension())
+            .map(|extension| format!(".{extension}"))
+            .unwrap_or_default();
+        let zone = if localtime {
+            TimeZone::system()
+        } else {
+            TimeZone::UTC
+        };
+        Self {
+            path: path.to_owned(),
+            prefix,
+            suffix,
+            zone,
+        }
     }
 
     /// A name for a file that is full at `now`. Its stamp is later than that of every file before it, also when the
@@ -41,7 +53,12 @@ impl Backups {
         let newest = self.found()?.into_iter().map(|(stamp, _)| stamp).max();
         let after = newest.map(|newest| newest.saturating_add(SignedDuration::from_millis(1)));
         let stamp = self.civil(now).max(after.unwrap_or(DateTime::MIN));
-        Ok(self.path.with_file_name(format!("{}{}{}", self.prefix, stamp.strftime(STAMP), self.suffix)))
+        Ok(self.path.with_file_name(format!(
+            "{}{}{}",
+            self.prefix,
+            stamp.strftime(STAMP),
+            self.suffix
+        )))
     }
 
     /// Removes what is beyond `max_backups` or older than `max_days`. Files that cannot be removed stay; the first such
@@ -54,7 +71,9 @@ impl Backups {
             max => usize::try_from(max).unwrap_or(usize::MAX),
         };
         let oldest = settings.max_days.map(|days| {
-            self.civil(now).saturating_sub(SignedDuration::from_hours(HOURS_A_DAY.saturating_mul(i64::from(days))))
+            self.civil(now).saturating_sub(SignedDuration::from_hours(
+                HOURS_A_DAY.saturating_mul(i64::from(days)),
+            ))
         });
         let mut outcome = Ok(());
         for (n, (stamp, name)) in found.into_iter().enumerate() {
@@ -66,7 +85,11 @@ impl Backups {
     }
 
     fn found(&self) -> io::Result<Vec<(DateTime, OsString)>> {
-        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory = self
+            .path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         let mut found = Vec::new();
         for entry in std::fs::read_dir(directory)? {
             let name = entry?.file_name();
@@ -78,7 +101,9 @@ impl Backups {
     }
 
     fn stamp(&self, name: &str) -> Option<DateTime> {
-        let stamp = name.strip_prefix(&self.prefix)?.strip_suffix(&self.suffix)?;
+        let stamp = name
+            .strip_prefix(&self.prefix)?
+            .strip_suffix(&self.suffix)?;
         if stamp.len() != STAMP_LEN {
             return None;
         }
@@ -86,7 +111,8 @@ impl Backups {
     }
 
     fn civil(&self, now: Nanos) -> DateTime {
-        self.zone.to_datetime(Timestamp::from_nanosecond(i128::from(now)).unwrap_or(Timestamp::MAX))
+        self.zone
+            .to_datetime(Timestamp::from_nanosecond(i128::from(now)).unwrap_or(Timestamp::MAX))
     }
 }
 
@@ -102,7 +128,10 @@ mod tests {
     #[test]
     fn names_are_the_collectors() {
         let check = |path: &str, expected: &str| {
-            assert_eq!(Backups::of(Path::new(path), false).name(THEN).unwrap(), Path::new(expected));
+            assert_eq!(
+                Backups::of(Path::new(path), false).name(THEN).unwrap(),
+                Path::new(expected)
+            );
         };
         check("data.json", "data-2022-09-14T05-02-14.173.json");
         check("/tmp/data.json", "/tmp/data-2022-09-14T05-02-14.173.json");
@@ -116,7 +145,10 @@ mod tests {
         let backups = Backups::of(&directory.path().join("data.json"), false);
         for (now, end) in [(THEN, "173"), (THEN, "174"), (THEN - DAY, "175")] {
             let name = backups.name(now).unwrap();
-            assert!(name.to_str().unwrap().ends_with(&format!("14.{end}.json")), "{name:?}");
+            assert!(
+                name.to_str().unwrap().ends_with(&format!("14.{end}.json")),
+                "{name:?}"
+            );
             std::fs::write(name, "").unwrap();
         }
     }
@@ -126,10 +158,18 @@ mod tests {
         for file in files {
             std::fs::write(directory.path().join(file), "").unwrap();
         }
-        let settings = RotationSettings { max_backups, max_days, ..RotationSettings::new() };
-        Backups::of(&directory.path().join("data.json"), false).prune(&settings, THEN + DAY).unwrap();
+        let settings = RotationSettings {
+            max_backups,
+            max_days,
+            ..RotationSettings::new()
+        };
+        Backups::of(&directory.path().join("data.json"), false)
+            .prune(&settings, THEN + DAY)
+            .unwrap();
         let left = std::fs::read_dir(directory.path()).unwrap();
-        let mut left: Vec<String> = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut left: Vec<String> = left
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         left.sort();
         left
     }
@@ -152,7 +192,11 @@ mod tests {
             let all = [strangers.as_slice(), &[first, second, third]].concat();
             let mut expected = [strangers.as_slice(), kept].concat();
             expected.sort_unstable();
-            assert_eq!(prune(max_backups, max_days, &all), expected, "{max_backups} {max_days:?}");
+            assert_eq!(
+                prune(max_backups, max_days, &all),
+                expected,
+                "{max_backups} {max_days:?}"
+            );
         };
         check(0, None, &[first, second, third]);
         check(2, None, &[second, third]);
@@ -165,7 +209,21 @@ mod tests {
     #[test]
     fn a_clock_out_of_any_range_is_no_panic() {
         let backups = Backups::of(Path::new("data.json"), true);
-        assert!(backups.name(0).unwrap().to_str().unwrap().starts_with("data-"));
-        assert!(backups.name(Nanos::MAX).unwrap().to_str().unwrap().starts_with("data-"));
+        assert!(
+            backups
+                .name(0)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("data-")
+        );
+        assert!(
+            backups
+                .name(Nanos::MAX)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("data-")
+        );
     }
 }

@@ -25,9 +25,18 @@ pub(crate) struct FileSink {
 impl FileSink {
     pub(crate) fn open(settings: &FileSettings, now: Nanos) -> Result<Self, Problem> {
         let rotation = settings.rotation.clone();
-        let backups = Backups::of(&settings.path, rotation.as_ref().is_some_and(|rotation| rotation.localtime));
+        let backups = Backups::of(
+            &settings.path,
+            rotation.as_ref().is_some_and(|rotation| rotation.localtime),
+        );
         let opened = file_open::open_at_start(settings, &backups, now)?;
-        let sink = Self { path: settings.path.clone(), opened, backups, rotation, renamed: true };
+        let sink = Self {
+            path: settings.path.clone(),
+            opened,
+            backups,
+            rotation,
+            renamed: true,
+        };
         sink.prune(now);
         Ok(sink)
     }
@@ -73,7 +82,9 @@ impl FileSink {
     }
 
     fn prune(&self, now: Nanos) {
-        let Some(rotation) = self.rotation.as_ref().filter(|_| self.opened.regular) else { return };
+        let Some(rotation) = self.rotation.as_ref().filter(|_| self.opened.regular) else {
+            return;
+        };
         if let Err(error) = self.backups.prune(rotation, now) {
             tracing::warn!(kind = %error.kind(), "file exporter: an old file could not be removed");
         }

@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn ends_behind_the_last_line() {
-        let check = |bytes: &[u8], expected: u64| assert_eq!(whole(bytes, FileFormat::Json), expected);
+        let check =
+            |bytes: &[u8], expected: u64| assert_eq!(whole(bytes, FileFormat::Json), expected);
         check(b"", 0);
         check(b"{}\n", 3);
         check(b"{}\n{\"a\":", 3);

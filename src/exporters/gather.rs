@@ -57,7 +57,10 @@ impl Load {
     }
 
     fn take(&mut self, kept: Kept, log: &dyn Log<Scanned>) {
-        let mut loaded = LoadedTrace { trace: kept.trace, pieces: Vec::new() };
+        let mut loaded = LoadedTrace {
+            trace: kept.trace,
+            pieces: Vec::new(),
+        };
         for (place, spans) in kept.pieces() {
             match log.read(place) {
                 Ok(piece) => {
@@ -94,12 +97,21 @@ pub(super) fn stitch(traces: &[LoadedTrace]) -> Request {
         }
     }
     let (spans, duplicates) = (stitch.spans(), stitch.duplicates());
-    Request { bytes: stitch.finish(), spans, duplicates, lost }
+    Request {
+        bytes: stitch.finish(),
+        spans,
+        duplicates,
+        lost,
+    }
 }
 
 impl Request {
     /// What is known before it is sent.
     pub(super) fn counts(&self) -> Delivered {
-        Delivered { duplicate: self.duplicates, lost: self.lost, ..Delivered::default() }
+        Delivered {
+            duplicate: self.duplicates,
+            lost: self.lost,
+            ..Delivered::default()
+        }
     }
 }

@@ -35,40 +35,79 @@ pub(crate) struct GrpcDialer {
 
 #[derive(Debug, Clone)]
 enum Dial {
-    Tcp { connector: HttpConnector, target: Uri },
-    TcpTls { connector: HttpsConnector<HttpConnector>, target: Uri },
-    Unix { path: PathBuf },
-    UnixTls { path: PathBuf, wrap: Arc<rustls::ClientConfig>, name: rustls_pki_types::ServerName<'static> },
+    Tcp {
+        connector: HttpConnector,
+        target: Uri,
+    },
+    TcpTls {
+        connector: HttpsConnector<HttpConnector>,
+        target: Uri,
+    },
+    Unix {
+        path: PathBuf,
+    },
+    UnixTls {
+        path: PathBuf,
+        wrap: Arc<rustls::ClientConfig>,
+        name: rustls_pki_types::ServerName<'static>,
+    },
 }
 
 impl GrpcDialer {
     pub(crate) fn new(settings: &OtlpGrpcSettings, timeout: Duration) -> Result<Self, Problem> {
         let target = GrpcTarget::parse(&settings.endpoint)?;
-        let tls = wants_tls(&target, &settings.tls).then(|| tls::client_config(&settings.tls)).transpose()?;
-        let connect_timeout = if timeout.is_zero() { CONNECT_TIMEOUT } else { timeout.min(CONNECT_TIMEOUT) };
+        let tls = wants_tls(&target, &settings.tls)
+            .then(|| tls::client_config(&settings.tls))
+            .transpose()?;
+        let connect_timeout = if timeout.is_zero() {
+            CONNECT_TIMEOUT
+        } else {
+            timeout.min(CONNECT_TIMEOUT)
+        };
         let endpoint = endpoint(settings, &target, tls.is_some(), connect_timeout)?;
-        Ok(Self { endpoint, dial: dial(target, &settings.tls, tls, connect_timeout)? })
+        Ok(Self {
+            endpoint,
+            dial: dial(target, &settings.tls, tls, connect_timeout)?,
+        })
     }
 
     /// A channel of its own. Must be called within a tokio runtime.
     pub(crate) fn channel(&self) -> Channel {
         match self.dial.clone() {
-            Dial::Tcp { mut connector, target } => {
-                self.endpoint.connect_with_connector_lazy(service_fn(move |_: Uri| connector.call(target.clone())))
+            Dial::Tcp {
+                mut connector,
+                target,
+            } => self
+                .endpoint
+                .connect_with_connector_lazy(service_fn(move |_: Uri| {
+                    connector.call(target.clone())
+                })),
+            Dial::TcpTls {
+                mut connector,
+                target,
+            } => self
+                .endpoint
+                .connect_with_connector_lazy(service_fn(move |_: Uri| {
+                    connector.call(target.clone())
+                })),
+            Dial::Unix { path } => {
+                self.endpoint
+                    .connect_with_connector_lazy(service_fn(move |_: Uri| {
+                        let path = path.clone();
+                        async move { UnixStream::connect(path).await.map(TokioIo::new) }
+                    }))
             }
-            Dial::TcpTls { mut connector, target } => {
-                self.endpoint.connect_with_connector_lazy(service_fn(move |_: Uri| connector.call(target.clone())))
-            }
-            Dial::Unix { path } => self.endpoint.connect_with_connector_lazy(service_fn(move |_: Uri| {
-                let path = path.clone();
-                async move { UnixStream::connect(path).await.map(TokioIo::new) }
-            })),
             Dial::UnixTls { path, wrap, name } => {
                 let tls = tokio_rustls::TlsConnector::from(wrap);
-                self.endpoint.connect_with_connector_lazy(service_fn(move |_: Uri| {
-                    let (path, name, tls) = (path.clone(), name.clone(), tls.clone());
-                    async move { tls.connect(name, UnixStream::connect(path).await?).await.map(TokioIo::new) }
-                }))
+                self.endpoint
+                    .connect_with_connector_lazy(service_fn(move |_: Uri| {
+                        let (path, name, tls) = (path.clone(), name.clone(), tls.clone());
+                        async move {
+                            tls.connect(name, UnixStream::connect(path).await?)
+                                .await
+                                .map(TokioIo::new)
+                        }
+                    }))
             }
         }
     }
@@ -78,8 +117,14 @@ impl GrpcDialer {
 /// Collector would go on to speak TLS.
 fn wants_tls(target: &GrpcTarget, tls: &TlsClientSettings) -> bool {
     match target {
-        GrpcTarget::Tcp { scheme: Some(Scheme::Https), .. } => true,
-        GrpcTarget::Tcp { scheme: Some(Scheme::Http), .. } => false,
+        GrpcTarget::Tcp {
+            scheme: Some(Scheme::Https),
+            ..
+        } => true,
+        GrpcTarget::Tcp {
+            scheme: Some(Scheme::Http),
+            ..
+        } => false,
         _ => !tls.insecure || tls.ca.is_some(),
     }
 }
@@ -107,7 +152,11 @@ fn endpoint(
         .user_agent(user_agent())
         .map_err(|_| Problem::new("endpoint", "cannot be used"))?;
     if let Some(keepalive) = &settings.keepalive {
-        let timeout = if keepalive.timeout.is_zero() { PING_TIMEOUT } else { keepalive.timeout };
+        let timeout = if keepalive.timeout.is_zero() {
+            PING_TIMEOUT
+        } else {
+            keepalive.timeout
+        };
         endpoint = endpoint
             .http2_keep_alive_interval(keepalive.time.max(LEAST_PING_INTERVAL))
             .keep_alive_timeout(timeout)
@@ -127,19 +176,32 @@ fn dial(
         (GrpcTarget::Unix(path), None) => Ok(Dial::Unix { path }),
         (GrpcTarget::Unix(path), Some(mut wrap)) => {
             wrap.alpn_protocols = vec![b"h2".to_vec()];
-            let localhost = || rustls_pki_types::ServerName::from(rustls_pki_types::IpAddr::from(LOCALHOST));
-            Ok(Dial::UnixTls { path, wrap: Arc::new(wrap), name: name.unwrap_or_else(localhost) })
+            let localhost =
+                || rustls_pki_types::ServerName::from(rustls_pki_types::IpAddr::from(LOCALHOST));
+            Ok(Dial::UnixTls {
+                path,
+                wrap: Arc::new(wrap),
+                name: name.unwrap_or_else(localhost),
+            })
         }
-        (GrpcTarget::Tcp { authority, .. }, None) => {
-            Ok(Dial::Tcp { connector: http_connector(connect_timeout), target: uri("http", &authority, "endpoint")? })
-        }
+        (GrpcTarget::Tcp { authority, .. }, None) => Ok(Dial::Tcp {
+            connector: http_connector(connect_timeout),
+            target: uri("http", &authority, "endpoint")?,
+        }),
         (GrpcTarget::Tcp { authority, .. }, Some(config)) => {
-            let mut builder = HttpsConnectorBuilder::new().with_tls_config(config).https_only();
+            let mut builder = HttpsConnectorBuilder::new()
+                .with_tls_config(config)
+                .https_only();
             if let Some(name) = name {
                 builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
             }
-            let connector = builder.enable_http2().wrap_connector(http_connector(connect_timeout));
-            Ok(Dial::TcpTls { connector, target: uri("https", &authority, "endpoint")? })
+            let connector = builder
+                .enable_http2()
+                .wrap_connector(http_connector(connect_timeout));
+            Ok(Dial::TcpTls {
+                connector,
+                target: uri("https", &authority, "endpoint")?,
+            })
         }
     }
 }

@@ -51,7 +51,10 @@ pub(crate) fn classify(status: &Status) -> SendError {
     let (name, phrase) = describe(status.code());
     let reason = format!("gRPC {name}: {phrase}");
     if retryable(status.code(), asked.is_some()) {
-        return SendError::Retry { reason, after: asked.filter(|delay| !delay.is_zero()) };
+        return SendError::Retry {
+            reason,
+            after: asked.filter(|delay| !delay.is_zero()),
+        };
     }
     match status.code() {
         Code::Unauthenticated | Code::PermissionDenied | Code::Unimplemented | Code::NotFound => {
@@ -77,7 +80,10 @@ fn retryable(code: Code, has_retry_info: bool) -> bool {
 /// The delay of the first RetryInfo in `grpc-status-details-bin`; a missing or negative one is zero.
 fn retry_info(details: &[u8]) -> Option<Duration> {
     let status = <RpcStatus as prost::Message>::decode(details).ok()?;
-    let any = status.details.iter().find(|any| any.type_url == RETRY_INFO)?;
+    let any = status
+        .details
+        .iter()
+        .find(|any| any.type_url == RETRY_INFO)?;
     let info = <RetryInfo as prost::Message>::decode(any.value.as_slice()).ok()?;
     let delay = info.retry_delay.unwrap_or_default();
     let seconds = u64::try_from(delay.seconds).unwrap_or(0);
@@ -95,11 +101,20 @@ fn describe(code: Code) -> (&'static str, &'static str) {
         Code::NotFound => ("NOT_FOUND", "the server does not know the target"),
         Code::AlreadyExists => ("ALREADY_EXISTS", "the server has it already"),
         Code::PermissionDenied => ("PERMISSION_DENIED", "no permission (headers, proxy)"),
-        Code::ResourceExhausted => ("RESOURCE_EXHAUSTED", "the server has no room, or the request is too large"),
-        Code::FailedPrecondition => ("FAILED_PRECONDITION", "the server is in no state to take it"),
+        Code::ResourceExhausted => (
+            "RESOURCE_EXHAUSTED",
+            "the server has no room, or the request is too large",
+        ),
+        Code::FailedPrecondition => (
+            "FAILED_PRECONDITION",
+            "the server is in no state to take it",
+        ),
         Code::Aborted => ("ABORTED", "the server gave up"),
         Code::OutOfRange => ("OUT_OF_RANGE", "out of range"),
-        Code::Unimplemented => ("UNIMPLEMENTED", "no OTLP trace service at the endpoint, or unknown compression"),
+        Code::Unimplemented => (
+            "UNIMPLEMENTED",
+            "no OTLP trace service at the endpoint, or unknown compression",
+        ),
         Code::Internal => ("INTERNAL", "the server failed inside"),
         Code::Unavailable => ("UNAVAILABLE", "the server cannot be reached or is busy"),
         Code::DataLoss => ("DATA_LOSS", "the server lost the request"),
@@ -113,10 +128,21 @@ mod tests {
     use prost::Message;
 
     fn details(seconds: i64, nanos: i32) -> Vec<u8> {
-        let info = RetryInfo { retry_delay: Some(RetryDelay { seconds, nanos }) };
-        let other = Any { type_url: "type.googleapis.com/google.rpc.DebugInfo".to_owned(), value: vec![1, 2, 3] };
-        let any = Any { type_url: RETRY_INFO.to_owned(), value: info.encode_to_vec() };
-        RpcStatus { details: vec![other, any] }.encode_to_vec()
+        let info = RetryInfo {
+            retry_delay: Some(RetryDelay { seconds, nanos }),
+        };
+        let other = Any {
+            type_url: "type.googleapis.com/google.rpc.DebugInfo".to_owned(),
+            value: vec![1, 2, 3],
+        };
+        let any = Any {
+            type_url: RETRY_INFO.to_owned(),
+            value: info.encode_to_vec(),
+        };
+        RpcStatus {
+            details: vec![other, any],
+        }
+        .encode_to_vec()
     }
 
     #[test]
@@ -127,7 +153,12 @@ mod tests {
             let status = Status::with_details(code, "canary", details(3, 0).into());
             assert_eq!(is_retry(&status), with_info, "{code:?} with RetryInfo");
             assert!(!classify(&status).to_string().contains("canary"));
-            let unusable = [Code::Unauthenticated, Code::PermissionDenied, Code::Unimplemented, Code::NotFound];
+            let unusable = [
+                Code::Unauthenticated,
+                Code::PermissionDenied,
+                Code::Unimplemented,
+                Code::NotFound,
+            ];
             let is_unusable = matches!(classify(&status), SendError::Unusable { .. });
             assert_eq!(is_unusable, unusable.contains(&code), "{code:?}");
         };
@@ -147,7 +178,8 @@ mod tests {
 
     #[test]
     fn reads_the_delay_of_retry_info() {
-        let check = |details: &[u8], expected: Option<Duration>| assert_eq!(retry_info(details), expected);
+        let check =
+            |details: &[u8], expected: Option<Duration>| assert_eq!(retry_info(details), expected);
         check(&details(3, 500_000_000), Some(Duration::from_millis(3_500)));
         check(&details(0, 0), Some(Duration::ZERO));
         check(&details(-1, -1), Some(Duration::ZERO));
@@ -155,8 +187,17 @@ mod tests {
         check(&RpcStatus { details: vec![] }.encode_to_vec(), None);
         check(b"", None);
         check(b"\xff\xff", None);
-        let empty = Any { type_url: RETRY_INFO.to_owned(), value: vec![] };
-        check(&RpcStatus { details: vec![empty] }.encode_to_vec(), Some(Duration::ZERO));
+        let empty = Any {
+            type_url: RETRY_INFO.to_owned(),
+            value: vec![],
+        };
+        check(
+            &RpcStatus {
+                details: vec![empty],
+            }
+            .encode_to_vec(),
+            Some(Duration::ZERO),
+        );
     }
 
     proptest::proptest! {
@@ -171,7 +212,12 @@ mod tests {
     #[test]
     fn a_failed_connection_is_worth_another_try_whatever_the_code() {
         let mut status = Status::internal("canary");
-        status.set_source(std::sync::Arc::new(std::io::Error::from(std::io::ErrorKind::BrokenPipe)));
-        assert_eq!(classify(&status), SendError::retry("gRPC: the connection was closed by the server"));
+        status.set_source(std::sync::Arc::new(std::io::Error::from(
+            std::io::ErrorKind::BrokenPipe,
+        )));
+        assert_eq!(
+            classify(&status),
+            SendError::retry("gRPC: the connection was closed by the server")
+        );
     }
 }

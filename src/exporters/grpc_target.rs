@@ -12,7 +12,10 @@ const KEY: &str = "endpoint";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum GrpcTarget {
     /// `host:port`, brackets kept around an IPv6 address.
-    Tcp { authority: String, scheme: Option<Scheme> },
+    Tcp {
+        authority: String,
+        scheme: Option<Scheme>,
+    },
     /// A socket of this machine.
     Unix(PathBuf),
 }
@@ -41,9 +44,15 @@ impl GrpcTarget {
             None => tcp(endpoint.strip_prefix("dns:").unwrap_or(endpoint), None),
             Some(("dns" | "passthrough", rest)) => match rest.split_once('/') {
                 None | Some(("", _)) => tcp(rest.trim_start_matches('/'), None),
-                Some(_) => Err(Problem::new(KEY, "a name server of its own is not supported; write dns:///host:port")),
+                Some(_) => Err(Problem::new(
+                    KEY,
+                    "a name server of its own is not supported; write dns:///host:port",
+                )),
             },
-            Some(_) => Err(Problem::new(KEY, "unknown scheme; use host:port, http, https, dns:/// or unix://")),
+            Some(_) => Err(Problem::new(
+                KEY,
+                "unknown scheme; use host:port, http, https, dns:/// or unix://",
+            )),
         }
     }
 }
@@ -61,12 +70,18 @@ fn tcp(address: &str, scheme: Option<Scheme>) -> Result<GrpcTarget, Problem> {
         return Err(Problem::new(KEY, "the port is missing: host:port"));
     };
     if port.parse::<u16>().is_err() {
-        return Err(Problem::new(KEY, "the port is not a number from 0 to 65535: host:port, without a path"));
+        return Err(Problem::new(
+            KEY,
+            "the port is not a number from 0 to 65535: host:port, without a path",
+        ));
     }
     // `:4317` is this machine, as for Go.
     let host = if host.is_empty() { "localhost" } else { host };
     if host.contains(':') && !host.starts_with('[') {
-        return Err(Problem::new(KEY, "an IPv6 address stands in brackets: [::1]:4317"));
+        return Err(Problem::new(
+            KEY,
+            "an IPv6 address stands in brackets: [::1]:4317",
+        ));
     }
     let authority = format!("{host}:{port}");
     if authority.contains('@') || authority.parse::<http::uri::Authority>().is_err() {
@@ -84,24 +99,42 @@ mod tests {
         let check = |endpoint: &str, expected: GrpcTarget| {
             assert_eq!(GrpcTarget::parse(endpoint).unwrap(), expected, "{endpoint}");
         };
-        let tcp = |authority: &str, scheme| GrpcTarget::Tcp { authority: authority.to_owned(), scheme };
+        let tcp = |authority: &str, scheme| GrpcTarget::Tcp {
+            authority: authority.to_owned(),
+            scheme,
+        };
         check("collector:4317", tcp("collector:4317", None));
         check(":4317", tcp("localhost:4317", None));
         check("[::1]:4317", tcp("[::1]:4317", None));
-        check("http://collector:4317", tcp("collector:4317", Some(Scheme::Http)));
-        check("https://collector:443", tcp("collector:443", Some(Scheme::Https)));
+        check(
+            "http://collector:4317",
+            tcp("collector:4317", Some(Scheme::Http)),
+        );
+        check(
+            "https://collector:443",
+            tcp("collector:443", Some(Scheme::Https)),
+        );
         check("dns:///collector:4317", tcp("collector:4317", None));
         check("dns:collector:4317", tcp("collector:4317", None));
         check("dns://collector:4317", tcp("collector:4317", None));
         check("passthrough:///10.0.0.1:4317", tcp("10.0.0.1:4317", None));
-        check("unix:///run/otlp.sock", GrpcTarget::Unix("/run/otlp.sock".into()));
-        check("unix:run/otlp.sock", GrpcTarget::Unix("run/otlp.sock".into()));
+        check(
+            "unix:///run/otlp.sock",
+            GrpcTarget::Unix("/run/otlp.sock".into()),
+        );
+        check(
+            "unix:run/otlp.sock",
+            GrpcTarget::Unix("run/otlp.sock".into()),
+        );
     }
 
     #[test]
     fn refuses_the_rest_without_repeating_it() {
         let check = |endpoint: &str, expected: &str| {
-            let error = GrpcTarget::parse(endpoint).unwrap_err().of("otlp").to_string();
+            let error = GrpcTarget::parse(endpoint)
+                .unwrap_err()
+                .of("otlp")
+                .to_string();
             assert!(error.contains(expected), "{endpoint}: {error}");
             assert!(!error.contains("hunter2"), "{error}");
         };

@@ -9,21 +9,34 @@ pub(super) const REFUSED_FOR_SIZE: u64 = 256 << 10;
 
 /// Payload of traces.
 pub(super) fn size(traces: &[LoadedTrace]) -> u64 {
-    traces.iter().flat_map(|trace| &trace.pieces).map(|(piece, _)| piece.len() as u64).sum()
+    traces
+        .iter()
+        .flat_map(|trace| &trace.pieces)
+        .map(|(piece, _)| piece.len() as u64)
+        .sum()
 }
 
 /// Both halves; `None` when there is nothing to cut: one span, or one trace of no more than `above` bytes.
 pub(super) fn halve(traces: &[LoadedTrace], above: u64) -> Option<[Vec<LoadedTrace>; 2]> {
     if let [trace] = traces {
-        let [first, second] = if size(traces) > above { halve_trace(trace)? } else { return None };
+        let [first, second] = if size(traces) > above {
+            halve_trace(trace)?
+        } else {
+            return None;
+        };
         return Some([vec![first], vec![second]]);
     }
-    let (first, second) = traces.split_at_checked(traces.len() / 2).filter(|(first, _)| !first.is_empty())?;
+    let (first, second) = traces
+        .split_at_checked(traces.len() / 2)
+        .filter(|(first, _)| !first.is_empty())?;
     Some([first.to_vec(), second.to_vec()])
 }
 
 fn halve_trace(trace: &LoadedTrace) -> Option<[LoadedTrace; 2]> {
-    let with = |pieces: &[_]| LoadedTrace { trace: trace.trace, pieces: pieces.to_vec() };
+    let with = |pieces: &[_]| LoadedTrace {
+        trace: trace.trace,
+        pieces: pieces.to_vec(),
+    };
     if let [(piece, _)] = &trace.pieces[..] {
         let [first, second] = halves(piece)?;
         return Some([with(&[first]), with(&[second])]);

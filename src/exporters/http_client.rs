@@ -34,11 +34,15 @@ impl HttpClient {
             return Ok(Self::Plain(pool.build(http_connector(CONNECT_TIMEOUT))));
         }
         let config = tls::client_config(&settings.tls)?;
-        let mut builder = HttpsConnectorBuilder::new().with_tls_config(config).https_only();
+        let mut builder = HttpsConnectorBuilder::new()
+            .with_tls_config(config)
+            .https_only();
         if let Some(name) = tls::server_name(&settings.tls)? {
             builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
         }
-        let connector = builder.enable_all_versions().wrap_connector(http_connector(CONNECT_TIMEOUT));
+        let connector = builder
+            .enable_all_versions()
+            .wrap_connector(http_connector(CONNECT_TIMEOUT));
         Ok(Self::Tls(pool.build(connector)))
     }
 

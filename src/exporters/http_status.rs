@@ -15,7 +15,10 @@ pub(crate) fn classify(status: StatusCode, headers: &HeaderMap, now: Nanos) -> O
     }
     let reason = format!("HTTP {}: {}", status.as_u16(), describe(status));
     Some(match status.as_u16() {
-        429 | 502 | 503 | 504 => SendError::Retry { reason, after: retry_after(headers, now) },
+        429 | 502 | 503 | 504 => SendError::Retry {
+            reason,
+            after: retry_after(headers, now),
+        },
         300..=399 | 401 | 403..=405 | 407 | 415 => SendError::Unusable { reason },
         _ => SendError::Permanent { reason },
     })
@@ -51,12 +54,21 @@ mod tests {
             match code {
                 200..=299 => assert_eq!(outcome, None),
                 429 | 502 | 503 | 504 => {
-                    assert!(matches!(outcome, Some(SendError::Retry { after: None, .. })), "{code}")
+                    assert!(
+                        matches!(outcome, Some(SendError::Retry { after: None, .. })),
+                        "{code}"
+                    )
                 }
                 300..=399 | 401 | 403..=405 | 407 | 415 => {
-                    assert!(matches!(outcome, Some(SendError::Unusable { .. })), "{code}")
+                    assert!(
+                        matches!(outcome, Some(SendError::Unusable { .. })),
+                        "{code}"
+                    )
                 }
-                _ => assert!(matches!(outcome, Some(SendError::Permanent { .. })), "{code}"),
+                _ => assert!(
+                    matches!(outcome, Some(SendError::Permanent { .. })),
+                    "{code}"
+                ),
             }
         }
     }

@@ -49,9 +49,10 @@ pub use error::ExporterError;
 pub use retry::{Backoff, RetrySettings};
 pub use secret::Secret;
 pub use settings::{
-    Compression, DebugOutput, DebugSettings, ExporterKind, ExporterSettings, FileFormat, FileSettings, Headers,
-    HttpEncoding, HttpTarget, KeepaliveSettings, OtlpGrpcSettings, OtlpHttpSettings, Pem, QueueSettings,
-    RotationSettings, TlsClientSettings, TlsVersion, Verbosity,
+    Compression, DebugOutput, DebugSettings, ExporterKind, ExporterSettings, FileFormat,
+    FileSettings, Headers, HttpEncoding, HttpTarget, KeepaliveSettings, OtlpGrpcSettings,
+    OtlpHttpSettings, Pem, QueueSettings, RotationSettings, TlsClientSettings, TlsVersion,
+    Verbosity,
 };
 pub use stats::{ExporterCounts, ExporterStats, InFlight, LastError};
 pub use transport::{Flushing, LONGEST_ASKED_DELAY, Outgoing, SendError, Sending, Sent, Transport};

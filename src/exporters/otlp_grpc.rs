@@ -22,7 +22,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tonic::client::Grpc;
 use tonic::codec::CompressionEncoding;
-use tonic::metadata::{AsciiMetadataKey, AsciiMetadataValue, BinaryMetadataKey, BinaryMetadataValue, MetadataMap};
+use tonic::metadata::{
+    AsciiMetadataKey, AsciiMetadataValue, BinaryMetadataKey, BinaryMetadataValue, MetadataMap,
+};
 use tonic::{ConnectError, Request, Status, TimeoutExpired};
 
 const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
@@ -100,13 +102,18 @@ impl OtlpGrpc {
         if let Some(encoding) = self.compression {
             client = client.send_compressed(encoding);
         }
-        client.ready().await.map_err(|error| Status::from_error(error.into()))?;
+        client
+            .ready()
+            .await
+            .map_err(|error| Status::from_error(error.into()))?;
         let mut request = Request::new(request);
         *request.metadata_mut() = self.metadata.clone();
         if !self.timeout.is_zero() {
             request.set_timeout(self.timeout);
         }
-        let answer = client.unary(request, PathAndQuery::from_static(EXPORT), RawCodec).await?;
+        let answer = client
+            .unary(request, PathAndQuery::from_static(EXPORT), RawCodec)
+            .await?;
         Ok(answer.into_inner())
     }
 
@@ -128,13 +135,17 @@ impl Transport for OtlpGrpc {
 /// Not the metadata: it holds credentials.
 impl fmt::Debug for OtlpGrpc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OtlpGrpc").field("compression", &self.compression).finish_non_exhaustive()
+        f.debug_struct("OtlpGrpc")
+            .field("compression", &self.compression)
+            .finish_non_exhaustive()
     }
 }
 
 /// Whether our own client failed for this reason.
 fn has<E: Error + 'static>(status: &Status) -> bool {
-    status.source().is_some_and(|source| connection::links(source).any(|link| link.is::<E>()))
+    status
+        .source()
+        .is_some_and(|source| connection::links(source).any(|link| link.is::<E>()))
 }
 
 /// Header names are lower-cased, as gRPC wants them; the value of a `-bin` name is sent as base64, as grpc-go does.
@@ -142,9 +153,17 @@ fn metadata(headers: &Headers) -> Result<MetadataMap, Problem> {
     let mut map = MetadataMap::with_capacity(headers.len());
     for (name, value) in headers {
         let lower = name.to_ascii_lowercase();
-        let bad_name = || Problem::new("headers", format!("`{name}` is not a name that gRPC can send"));
+        let bad_name = || {
+            Problem::new(
+                "headers",
+                format!("`{name}` is not a name that gRPC can send"),
+            )
+        };
         if lower.starts_with("grpc-") {
-            return Err(Problem::new("headers", format!("`{name}`: names in grpc- belong to gRPC itself")));
+            return Err(Problem::new(
+                "headers",
+                format!("`{name}`: names in grpc- belong to gRPC itself"),
+            ));
         }
         if lower.ends_with("-bin") {
             let key: BinaryMetadataKey = lower.parse().map_err(|_| bad_name())?;
@@ -154,7 +173,10 @@ fn metadata(headers: &Headers) -> Result<MetadataMap, Problem> {
         } else {
             let key: AsciiMetadataKey = lower.parse().map_err(|_| bad_name())?;
             let mut value = AsciiMetadataValue::try_from(value.reveal()).map_err(|_| {
-                Problem::new("headers", format!("the value of `{name}` has a character that gRPC cannot send"))
+                Problem::new(
+                    "headers",
+                    format!("the value of `{name}` has a character that gRPC cannot send"),
+                )
             })?;
             value.set_sensitive(true);
             map.append(key, value);

@@ -83,7 +83,8 @@ impl OtlpHttp {
         *post.uri_mut() = self.url.clone();
         *post.headers_mut() = self.headers.clone();
         let answer = self.client.request(post).await;
-        let answer = answer.map_err(|e| SendError::retry(format!("HTTP: {}", connection::phrase(&e))))?;
+        let answer =
+            answer.map_err(|e| SendError::retry(format!("HTTP: {}", connection::phrase(&e))))?;
         let (head, body) = answer.into_parts();
         // Also read after a failure, so that the connection can be used again.
         let body = short(body).await;
@@ -101,8 +102,14 @@ impl OtlpHttp {
         if request.len() < OFF_THREAD {
             return prepare(request, encoding, compression, level);
         }
-        let prepared = self.tracker.spawn_blocking(move || prepare(request, encoding, compression, level));
-        prepared.await.unwrap_or_else(|_| Err(SendError::retry("HTTP: the payload was not prepared (stopping)")))
+        let prepared = self
+            .tracker
+            .spawn_blocking(move || prepare(request, encoding, compression, level));
+        prepared.await.unwrap_or_else(|_| {
+            Err(SendError::retry(
+                "HTTP: the payload was not prepared (stopping)",
+            ))
+        })
     }
 }
 
@@ -115,7 +122,9 @@ impl Transport for OtlpHttp {
 /// Neither the headers nor the URL, which may carry a key in its query.
 impl fmt::Debug for OtlpHttp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OtlpHttp").field("encoding", &self.encoding).finish_non_exhaustive()
+        f.debug_struct("OtlpHttp")
+            .field("encoding", &self.encoding)
+            .finish_non_exhaustive()
     }
 }
 
@@ -127,12 +136,16 @@ fn prepare(
 ) -> Result<Bytes, SendError> {
     let payload = match encoding {
         HttpEncoding::Proto => request,
-        HttpEncoding::Json => encode::to_json(&request).map_err(|e| SendError::permanent(format!("HTTP: {e}")))?.into(),
+        HttpEncoding::Json => encode::to_json(&request)
+            .map_err(|e| SendError::permanent(format!("HTTP: {e}")))?
+            .into(),
     };
     match compress::compress(&payload, compression, level) {
         Ok(None) => Ok(payload),
         Ok(Some(packed)) => Ok(packed.into()),
-        Err(_) => Err(SendError::retry("HTTP: the payload could not be compressed")),
+        Err(_) => Err(SendError::retry(
+            "HTTP: the payload could not be compressed",
+        )),
     }
 }
 
@@ -145,7 +158,10 @@ async fn short(body: Incoming) -> Bytes {
 }
 
 fn read_success(headers: &HeaderMap, body: &[u8]) -> Sent {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     match kind.split(';').next().unwrap_or_default().trim() {
         "application/x-protobuf" => response::from_proto(body),
         "application/json" => response::from_json(body),
@@ -159,12 +175,23 @@ fn url(target: &HttpTarget) -> Result<Uri, Problem> {
         HttpTarget::Base(base) if base.ends_with('/') => ("endpoint", format!("{base}v1/traces")),
         HttpTarget::Base(base) => ("endpoint", format!("{base}/v1/traces")),
     };
-    let url: Uri = text.parse().map_err(|_| Problem::new(key, "is not a URL"))?;
-    let Some(authority) = url.authority().filter(|_| matches!(url.scheme_str(), Some("http" | "https"))) else {
-        return Err(Problem::new(key, "is not a URL that begins with http:// or https://"));
+    let url: Uri = text
+        .parse()
+        .map_err(|_| Problem::new(key, "is not a URL"))?;
+    let Some(authority) = url
+        .authority()
+        .filter(|_| matches!(url.scheme_str(), Some("http" | "https")))
+    else {
+        return Err(Problem::new(
+            key,
+            "is not a URL that begins with http:// or https://",
+        ));
     };
     if authority.as_str().contains('@') {
-        return Err(Problem::new(key, "user and password do not belong into the URL; set an Authorization header"));
+        return Err(Problem::new(
+            key,
+            "user and password do not belong into the URL; set an Authorization header",
+        ));
     }
     Ok(url)
 }
@@ -172,7 +199,10 @@ fn url(target: &HttpTarget) -> Result<Uri, Problem> {
 /// The user's headers win over ours, as in the Collector.
 fn headers(settings: &OtlpHttpSettings) -> Result<HeaderMap, Problem> {
     let mut map = HeaderMap::new();
-    map.insert(USER_AGENT, HeaderValue::from_str(&user_agent()).map_err(|_| Problem::new("headers", "user agent"))?);
+    map.insert(
+        USER_AGENT,
+        HeaderValue::from_str(&user_agent()).map_err(|_| Problem::new("headers", "user agent"))?,
+    );
     let kind = match settings.encoding {
         HttpEncoding::Proto => PROTOBUF,
         HttpEncoding::Json => JSON,
@@ -188,10 +218,14 @@ fn headers(settings: &OtlpHttpSettings) -> Result<HeaderMap, Problem> {
 fn user_headers(headers: &Headers) -> Result<HeaderMap, Problem> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
-        let key: HeaderName =
-            name.parse().map_err(|_| Problem::new("headers", format!("`{name}` is not a header name")))?;
+        let key: HeaderName = name
+            .parse()
+            .map_err(|_| Problem::new("headers", format!("`{name}` is not a header name")))?;
         let mut value = HeaderValue::from_str(value.reveal()).map_err(|_| {
-            Problem::new("headers", format!("the value of `{name}` has a character that HTTP cannot send"))
+            Problem::new(
+                "headers",
+                format!("the value of `{name}` has a character that HTTP cannot send"),
+            )
         })?;
         value.set_sensitive(true);
         map.append(key, value);

@@ -23,7 +23,11 @@ struct PartialSuccess {
 /// Reads a protobuf answer.
 pub(crate) fn from_proto(body: &[u8]) -> Sent {
     let response = <ExportResponse as prost::Message>::decode(body).unwrap_or_default();
-    sent(response.partial_success.map_or(0, |partial| partial.rejected_spans))
+    sent(
+        response
+            .partial_success
+            .map_or(0, |partial| partial.rejected_spans),
+    )
 }
 
 /// Reads a JSON answer; `rejectedSpans` is a string, as proto3 JSON writes 64-bit numbers, or a number.
@@ -38,7 +42,10 @@ pub(crate) fn from_json(body: &[u8]) -> Sent {
 
 fn sent(rejected: i64) -> Sent {
     match u64::try_from(rejected) {
-        Ok(rejected) if rejected > 0 => Sent::Partial { rejected, reason: REASON.to_owned() },
+        Ok(rejected) if rejected > 0 => Sent::Partial {
+            rejected,
+            reason: REASON.to_owned(),
+        },
         _ => Sent::All,
     }
 }
@@ -46,18 +53,29 @@ fn sent(rejected: i64) -> Sent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opentelemetry_proto::tonic::collector::trace::v1::{ExportTracePartialSuccess, ExportTraceServiceResponse};
+    use opentelemetry_proto::tonic::collector::trace::v1::{
+        ExportTracePartialSuccess, ExportTraceServiceResponse,
+    };
     use prost::Message;
 
     fn partial(rejected: u64) -> Sent {
-        Sent::Partial { rejected, reason: REASON.to_owned() }
+        Sent::Partial {
+            rejected,
+            reason: REASON.to_owned(),
+        }
     }
 
     #[test]
     fn reads_protobuf() {
         let check = |rejected_spans: i64, error_message: &str, expected: Sent| {
-            let partial = ExportTracePartialSuccess { rejected_spans, error_message: error_message.to_owned() };
-            let body = ExportTraceServiceResponse { partial_success: Some(partial) }.encode_to_vec();
+            let partial = ExportTracePartialSuccess {
+                rejected_spans,
+                error_message: error_message.to_owned(),
+            };
+            let body = ExportTraceServiceResponse {
+                partial_success: Some(partial),
+            }
+            .encode_to_vec();
             assert_eq!(from_proto(&body), expected);
         };
         check(0, "", Sent::All);
@@ -77,9 +95,13 @@ mod tests {
 
     #[test]
     fn reads_json() {
-        let check = |body: &str, expected: Sent| assert_eq!(from_json(body.as_bytes()), expected, "{body}");
+        let check =
+            |body: &str, expected: Sent| assert_eq!(from_json(body.as_bytes()), expected, "{body}");
         check(r#"{"partialSuccess":{}}"#, Sent::All);
-        check(r#"{"partialSuccess":{"rejectedSpans":"3","errorMessage":"x"}}"#, partial(3));
+        check(
+            r#"{"partialSuccess":{"rejectedSpans":"3","errorMessage":"x"}}"#,
+            partial(3),
+        );
         check(r#"{"partialSuccess":{"rejectedSpans":3}}"#, partial(3));
         check(r#"{"partialSuccess":{"rejectedSpans":"-3"}}"#, Sent::All);
         check(r#"{"partialSuccess":{"rejectedSpans":{}}}"#, Sent::All);

@@ -68,7 +68,13 @@ impl Backoff {
     pub fn new(settings: &RetrySettings, seed: u64, clock: SharedClock) -> Self {
         let started = clock.monotonic();
         let interval = first_interval(settings);
-        Self { settings: settings.clone(), clock, random: SplitMix(seed), interval, started }
+        Self {
+            settings: settings.clone(),
+            clock,
+            random: SplitMix(seed),
+            interval,
+            started,
+        }
     }
 
     /// How long to wait before the next try, at least `server_asked`. `None`: give the batch up, because retry is off
@@ -77,8 +83,12 @@ impl Backoff {
         if !self.settings.enabled {
             return None;
         }
-        let delay = self.jittered().max(server_asked.unwrap_or_default()).max(SHORTEST_DELAY);
-        self.interval = (self.interval * self.settings.multiplier).min(self.settings.max_interval.as_secs_f64());
+        let delay = self
+            .jittered()
+            .max(server_asked.unwrap_or_default())
+            .max(SHORTEST_DELAY);
+        self.interval = (self.interval * self.settings.multiplier)
+            .min(self.settings.max_interval.as_secs_f64());
         match self.settings.max_elapsed_time {
             Some(end) if self.elapsed().saturating_add(delay) > end => None,
             _ => Some(delay),
@@ -104,7 +114,10 @@ impl Backoff {
 
 /// `max_interval` holds for the first delay, too.
 fn first_interval(settings: &RetrySettings) -> f64 {
-    settings.initial_interval.min(settings.max_interval).as_secs_f64()
+    settings
+        .initial_interval
+        .min(settings.max_interval)
+        .as_secs_f64()
 }
 
 /// The splitmix64 generator: eight lines, well spread from any seed.
@@ -138,13 +151,18 @@ mod tests {
     }
 
     fn plain() -> RetrySettings {
-        RetrySettings { randomization_factor: 0.0, ..RetrySettings::collector() }
+        RetrySettings {
+            randomization_factor: 0.0,
+            ..RetrySettings::collector()
+        }
     }
 
     #[test]
     fn grows_to_the_maximum_and_never_ends_by_default() {
         let mut backoff = Backoff::new(&plain(), 1, at_zero());
-        let delays: Vec<f64> = (0..8).map(|_| backoff.next(None).unwrap().as_secs_f64()).collect();
+        let delays: Vec<f64> = (0..8)
+            .map(|_| backoff.next(None).unwrap().as_secs_f64())
+            .collect();
         assert_eq!(delays, [5.0, 7.5, 11.25, 16.875, 25.3125, 30.0, 30.0, 30.0]);
         assert!((0..10_000).all(|_| backoff.next(None).is_some()));
         backoff.reset();
@@ -155,7 +173,10 @@ mod tests {
     fn the_server_is_asked_for_a_minimum() {
         let check = |asked: u64, expected: u64| {
             let mut backoff = Backoff::new(&plain(), 1, at_zero());
-            assert_eq!(backoff.next(Some(Duration::from_secs(asked))), Some(Duration::from_secs(expected)));
+            assert_eq!(
+                backoff.next(Some(Duration::from_secs(asked))),
+                Some(Duration::from_secs(expected))
+            );
         };
         check(0, 5);
         check(4, 5);
@@ -165,28 +186,52 @@ mod tests {
 
     #[test]
     fn ends_when_the_next_try_would_come_too_late() {
-        let settings = RetrySettings { max_elapsed_time: Some(Duration::from_secs(20)), ..plain() };
+        let settings = RetrySettings {
+            max_elapsed_time: Some(Duration::from_secs(20)),
+            ..plain()
+        };
         let clock = at_zero();
         let mut backoff = Backoff::new(&settings, 1, clock.clone());
         assert_eq!(backoff.next(None), Some(Duration::from_secs(5)));
         clock.advance(12 * SECOND);
-        assert_eq!(backoff.next(None), Some(Duration::from_millis(7_500)), "12 + 7.5 is within 20");
+        assert_eq!(
+            backoff.next(None),
+            Some(Duration::from_millis(7_500)),
+            "12 + 7.5 is within 20"
+        );
         clock.advance(SECOND);
         assert_eq!(backoff.next(None), None, "13 + 11.25 is not");
         backoff.reset();
-        assert_eq!(backoff.next(Some(Duration::from_secs(21))), None, "nor is what the server asked for");
+        assert_eq!(
+            backoff.next(Some(Duration::from_secs(21))),
+            None,
+            "nor is what the server asked for"
+        );
     }
 
     #[test]
     fn zero_is_not_a_busy_loop() {
-        let settings = RetrySettings { initial_interval: Duration::ZERO, max_interval: Duration::ZERO, ..plain() };
-        assert_eq!(Backoff::new(&settings, 1, at_zero()).next(None), Some(SHORTEST_DELAY));
+        let settings = RetrySettings {
+            initial_interval: Duration::ZERO,
+            max_interval: Duration::ZERO,
+            ..plain()
+        };
+        assert_eq!(
+            Backoff::new(&settings, 1, at_zero()).next(None),
+            Some(SHORTEST_DELAY)
+        );
     }
 
     #[test]
     fn off_means_no_second_try() {
-        let settings = RetrySettings { enabled: false, ..plain() };
-        assert_eq!(Backoff::new(&settings, 1, at_zero()).next(Some(Duration::from_secs(1))), None);
+        let settings = RetrySettings {
+            enabled: false,
+            ..plain()
+        };
+        assert_eq!(
+            Backoff::new(&settings, 1, at_zero()).next(Some(Duration::from_secs(1))),
+            None
+        );
     }
 
     #[test]
@@ -194,7 +239,14 @@ mod tests {
         let mut random = SplitMix(1_234_567);
         // The published first outputs for this seed.
         let outputs: Vec<u64> = (0..3).map(|_| random.next()).collect();
-        assert_eq!(outputs, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert_eq!(
+            outputs,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
     }
 
     proptest! {

@@ -8,12 +8,18 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The delay that an answer asks for, counted from `now` (Unix nanoseconds). `None` where it is missing, past or
 /// malformed.
 pub(crate) fn retry_after(headers: &HeaderMap, now: Nanos) -> Option<Duration> {
-    let text = headers.get(http::header::RETRY_AFTER)?.to_str().ok()?.trim();
+    let text = headers
+        .get(http::header::RETRY_AFTER)?
+        .to_str()
+        .ok()?
+        .trim();
     let delay = match text.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => {
             let date = httpdate::parse_http_date(text).ok()?;
-            date.duration_since(UNIX_EPOCH).ok()?.checked_sub(Duration::from_nanos(now))?
+            date.duration_since(UNIX_EPOCH)
+                .ok()?
+                .checked_sub(Duration::from_nanos(now))?
         }
     };
     Some(delay.min(LONGEST_ASKED_DELAY)).filter(|delay| !delay.is_zero())
@@ -31,7 +37,11 @@ mod tests {
         let check = |text: &'static str, expected: Option<u64>| {
             let mut headers = HeaderMap::new();
             headers.insert("retry-after", http::HeaderValue::from_static(text));
-            assert_eq!(retry_after(&headers, now), expected.map(Duration::from_secs), "{text}");
+            assert_eq!(
+                retry_after(&headers, now),
+                expected.map(Duration::from_secs),
+                "{text}"
+            );
         };
         check("7", Some(7));
         check(" 7 ", Some(7));

@@ -33,7 +33,13 @@ impl ExporterSettings {
             ExporterKind::OtlpHttp(_) => Duration::from_secs(30),
             ExporterKind::File(_) | ExporterKind::Debug(_) => Duration::ZERO,
         };
-        Self { id: id.into(), kind, retry: RetrySettings::collector(), queue: QueueSettings::new(), timeout }
+        Self {
+            id: id.into(),
+            kind,
+            retry: RetrySettings::collector(),
+            queue: QueueSettings::new(),
+            timeout,
+        }
     }
 }
 
@@ -268,7 +274,12 @@ impl RotationSettings {
     /// The Collector's defaults.
     #[must_use]
     pub fn new() -> Self {
-        Self { max_megabytes: 100, max_days: None, max_backups: 100, localtime: false }
+        Self {
+            max_megabytes: 100,
+            max_days: None,
+            max_backups: 100,
+            localtime: false,
+        }
     }
 }
 
@@ -348,7 +359,12 @@ impl DebugSettings {
     /// The Collector's defaults.
     #[must_use]
     pub fn new() -> Self {
-        Self { verbosity: Verbosity::Basic, sampling_initial: 2, sampling_thereafter: 1, output: DebugOutput::Stderr }
+        Self {
+            verbosity: Verbosity::Basic,
+            sampling_initial: 2,
+            sampling_thereafter: 1,
+            output: DebugOutput::Stderr,
+        }
     }
 }
 

@@ -34,7 +34,12 @@ pub enum LastError {
 
 impl LastError {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::None, Self::Retryable, Self::Throttled, Self::Permanent];
+    pub const ALL: [Self; 4] = [
+        Self::None,
+        Self::Retryable,
+        Self::Throttled,
+        Self::Permanent,
+    ];
 
     /// The label in metrics.
     #[must_use]
@@ -77,7 +82,8 @@ impl ExporterStats {
                     // A server may count wrongly; more than all cannot be rejected.
                     Sent::Partial { rejected, .. } => (*rejected).min(spans),
                 };
-                self.sent_spans.fetch_add(spans - rejected, Ordering::Relaxed);
+                self.sent_spans
+                    .fetch_add(spans - rejected, Ordering::Relaxed);
                 self.rejected_spans.fetch_add(rejected, Ordering::Relaxed);
                 self.consecutive_failures.store(0, Ordering::Relaxed);
                 LastError::None
@@ -90,7 +96,9 @@ impl ExporterStats {
                         LastError::Permanent
                     }
                     SendError::Retry { after: Some(_), .. } => LastError::Throttled,
-                    SendError::Retry { after: None, .. } | SendError::Unusable { .. } => LastError::Retryable,
+                    SendError::Retry { after: None, .. } | SendError::Unusable { .. } => {
+                        LastError::Retryable
+                    }
                 }
             }
         };
@@ -143,7 +151,9 @@ pub struct InFlight<'a> {
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        self.stats.in_flight_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.stats
+            .in_flight_bytes
+            .fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -156,10 +166,28 @@ mod tests {
     fn counts_each_outcome_once() {
         let stats = ExporterStats::default();
         stats.record(10, &Ok(Sent::All));
-        stats.record(10, &Ok(Sent::Partial { rejected: 3, reason: String::new() }));
-        stats.record(10, &Ok(Sent::Partial { rejected: 99, reason: String::new() }));
+        stats.record(
+            10,
+            &Ok(Sent::Partial {
+                rejected: 3,
+                reason: String::new(),
+            }),
+        );
+        stats.record(
+            10,
+            &Ok(Sent::Partial {
+                rejected: 99,
+                reason: String::new(),
+            }),
+        );
         stats.record(10, &Err(SendError::permanent("no")));
-        stats.record(10, &Err(SendError::Retry { reason: String::new(), after: Some(Duration::ZERO) }));
+        stats.record(
+            10,
+            &Err(SendError::Retry {
+                reason: String::new(),
+                after: Some(Duration::ZERO),
+            }),
+        );
         stats.retried();
         let guard = stats.in_flight(100);
         let expected = ExporterCounts {
@@ -175,7 +203,10 @@ mod tests {
         drop(guard);
         stats.record(1, &Ok(Sent::All));
         let counts = stats.counts();
-        assert_eq!((counts.in_flight_bytes, counts.consecutive_failures), (0, 0));
+        assert_eq!(
+            (counts.in_flight_bytes, counts.consecutive_failures),
+            (0, 0)
+        );
         assert_eq!(counts.last_error, LastError::None);
     }
 }

@@ -8,7 +8,10 @@ use super::settings::{Pem, TlsClientSettings, TlsVersion};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedProtocolVersion, version};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedProtocolVersion,
+    version,
+};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use std::sync::Arc;
@@ -20,7 +23,9 @@ pub(crate) fn client_config(tls: &TlsClientSettings) -> Result<ClientConfig, Pro
         .with_protocol_versions(&versions(tls)?)
         .map_err(|e| Problem::new("tls", e.to_string()))?;
     let builder = if tls.insecure_skip_verify {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(Unverified(provider)))
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Unverified(provider)))
     } else {
         let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(tls)?), provider)
             .build()
@@ -31,18 +36,34 @@ pub(crate) fn client_config(tls: &TlsClientSettings) -> Result<ClientConfig, Pro
         (None, None) => Ok(builder.with_no_client_auth()),
         (Some(cert), Some(key)) => builder
             .with_client_auth_cert(certificates("tls.cert_file", cert)?, private_key(key)?)
-            .map_err(|e| Problem::new("tls.cert_file", format!("certificate and key cannot be used: {e}"))),
-        (Some(_), None) => Err(Problem::new("tls.key_file", "is missing: cert_file needs its key")),
-        (None, Some(_)) => Err(Problem::new("tls.cert_file", "is missing: key_file needs its certificate")),
+            .map_err(|e| {
+                Problem::new(
+                    "tls.cert_file",
+                    format!("certificate and key cannot be used: {e}"),
+                )
+            }),
+        (Some(_), None) => Err(Problem::new(
+            "tls.key_file",
+            "is missing: cert_file needs its key",
+        )),
+        (None, Some(_)) => Err(Problem::new(
+            "tls.cert_file",
+            "is missing: key_file needs its certificate",
+        )),
     }
 }
 
 /// `server_name_override` as a checked name.
 pub(crate) fn server_name(tls: &TlsClientSettings) -> Result<Option<ServerName<'static>>, Problem> {
-    let Some(name) = &tls.server_name_override else { return Ok(None) };
-    ServerName::try_from(name.clone())
-        .map(Some)
-        .map_err(|_| Problem::new("tls.server_name_override", "is neither a DNS name nor an IP address"))
+    let Some(name) = &tls.server_name_override else {
+        return Ok(None);
+    };
+    ServerName::try_from(name.clone()).map(Some).map_err(|_| {
+        Problem::new(
+            "tls.server_name_override",
+            "is neither a DNS name nor an IP address",
+        )
+    })
 }
 
 fn versions(tls: &TlsClientSettings) -> Result<Vec<&'static SupportedProtocolVersion>, Problem> {
@@ -51,15 +72,24 @@ fn versions(tls: &TlsClientSettings) -> Result<Vec<&'static SupportedProtocolVer
     if min > max {
         return Err(Problem::new("tls.min_version", "is above max_version"));
     }
-    let known = [(TlsVersion::V1_3, &version::TLS13), (TlsVersion::V1_2, &version::TLS12)];
-    Ok(known.into_iter().filter(|(v, _)| (min..=max).contains(v)).map(|(_, known)| known).collect())
+    let known = [
+        (TlsVersion::V1_3, &version::TLS13),
+        (TlsVersion::V1_2, &version::TLS12),
+    ];
+    Ok(known
+        .into_iter()
+        .filter(|(v, _)| (min..=max).contains(v))
+        .map(|(_, known)| known)
+        .collect())
 }
 
 fn roots(tls: &TlsClientSettings) -> Result<RootCertStore, Problem> {
     let mut roots = RootCertStore::empty();
     if let Some(ca) = &tls.ca {
         for certificate in certificates("tls.ca_file", ca)? {
-            roots.add(certificate).map_err(|e| Problem::new("tls.ca_file", format!("unusable certificate: {e}")))?;
+            roots
+                .add(certificate)
+                .map_err(|e| Problem::new("tls.ca_file", format!("unusable certificate: {e}")))?;
         }
     }
     if tls.ca.is_none() || tls.include_system_ca_certs_pool {
@@ -86,15 +116,15 @@ fn certificates(key: &'static str, pem: &Pem) -> Result<Vec<CertificateDer<'stat
 
 fn private_key(pem: &Pem) -> Result<PrivateKeyDer<'static>, Problem> {
     let bytes = read("tls.key_file", pem)?;
-    PrivateKeyDer::from_pem_slice(&bytes).map_err(|_| Problem::new("tls.key_file", "holds no PEM private key"))
+    PrivateKeyDer::from_pem_slice(&bytes)
+        .map_err(|_| Problem::new("tls.key_file", "holds no PEM private key"))
 }
 
 fn read(key: &'static str, pem: &Pem) -> Result<Vec<u8>, Problem> {
     match pem {
         Pem::Inline(text) => Ok(text.reveal().as_bytes().to_vec()),
-        Pem::File(path) => {
-            std::fs::read(path).map_err(|e| Problem::io(key, format!("cannot read {}", path.display()), e))
-        }
+        Pem::File(path) => std::fs::read(path)
+            .map_err(|e| Problem::io(key, format!("cannot read {}", path.display()), e)),
     }
 }
 
@@ -120,7 +150,12 @@ impl ServerCertVerifier for Unverified {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            cert,
+            dss,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -129,7 +164,12 @@ impl ServerCertVerifier for Unverified {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            cert,
+            dss,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -73,11 +73,16 @@ pub enum SendError {
 
 impl SendError {
     pub(crate) fn retry(reason: impl Into<String>) -> Self {
-        Self::Retry { reason: reason.into(), after: None }
+        Self::Retry {
+            reason: reason.into(),
+            after: None,
+        }
     }
 
     pub(crate) fn permanent(reason: impl Into<String>) -> Self {
-        Self::Permanent { reason: reason.into() }
+        Self::Permanent {
+            reason: reason.into(),
+        }
     }
 }
 

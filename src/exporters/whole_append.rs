@@ -49,7 +49,9 @@ impl<T: Target> WholeAppend<T> {
         }
         match self.target.write_all(record) {
             Ok(()) => {
-                self.len = self.len.saturating_add(u64::try_from(record.len()).unwrap_or(u64::MAX));
+                self.len = self
+                    .len
+                    .saturating_add(u64::try_from(record.len()).unwrap_or(u64::MAX));
                 Ok(())
             }
             Err(error) => {

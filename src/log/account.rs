@@ -64,7 +64,10 @@ impl Account {
     #[must_use]
     pub fn held(&self) -> u64 {
         let parts = [&self.intake, &self.undecided, &self.skeletons];
-        parts.iter().map(|part| part.load(Ordering::Relaxed)).fold(0, u64::saturating_add)
+        parts
+            .iter()
+            .map(|part| part.load(Ordering::Relaxed))
+            .fold(0, u64::saturating_add)
     }
 
     /// Whether nothing more should be taken for it (one sixteenth under the cap).

@@ -55,19 +55,28 @@ impl Slot {
 
     /// What of the charge is for undecided pieces.
     fn undecided_charge(&self) -> u64 {
-        if self.undecided > 0 { self.undecided + BLOCK_OVERHEAD } else { 0 }
+        if self.undecided > 0 {
+            self.undecided + BLOCK_OVERHEAD
+        } else {
+            0
+        }
     }
 
     /// The bytes of a piece, if it is in this block.
     fn piece(&self, place: Ref) -> Option<&[u8]> {
         let begin = place.offset.checked_sub(self.begin)? as usize;
-        self.bytes.get(begin..begin.checked_add(place.length as usize)?)
+        self.bytes
+            .get(begin..begin.checked_add(place.length as usize)?)
     }
 }
 
 impl Cache {
     pub(crate) fn new(limit: u64, services: Arc<Services>) -> Self {
-        Self { limit, services, state: Mutex::default() }
+        Self {
+            limit,
+            services,
+            state: Mutex::default(),
+        }
     }
 
     /// Bytes held.
@@ -84,7 +93,16 @@ impl Cache {
                 let length = block.bytes.len() as u32;
                 let account = self.services.account(block.service);
                 let undecided = u64::from(length);
-                state.add(position, Slot { begin, bytes: block.bytes, undecided, account }, self.limit);
+                state.add(
+                    position,
+                    Slot {
+                        begin,
+                        bytes: block.bytes,
+                        undecided,
+                        account,
+                    },
+                    self.limit,
+                );
                 begin += length;
             }
         }
@@ -95,7 +113,11 @@ impl Cache {
         let state = self.state.lock();
         let slots = state.frames.get(&place.position)?;
         // A piece's header lies before its offset: an empty last piece belongs to the block that ends there.
-        let slot = slots.get(slots.partition_point(|slot| slot.begin < place.offset).checked_sub(1)?)?;
+        let slot = slots.get(
+            slots
+                .partition_point(|slot| slot.begin < place.offset)
+                .checked_sub(1)?,
+        )?;
         slot.piece(place).map(Bytes::copy_from_slice)
     }
 
@@ -106,8 +128,14 @@ impl Cache {
             let mut state = self.state.lock();
             let mut frame: Option<(u64, &mut Vec<Slot>)> = None;
             for place in refs.by_ref().take(SETTLE_CHUNK) {
-                if frame.as_ref().is_none_or(|(position, _)| *position != place.position) {
-                    frame = state.frames.get_mut(&place.position).map(|slots| (place.position, slots));
+                if frame
+                    .as_ref()
+                    .is_none_or(|(position, _)| *position != place.position)
+                {
+                    frame = state
+                        .frames
+                        .get_mut(&place.position)
+                        .map(|slots| (place.position, slots));
                 }
                 if let Some((_, slots)) = &mut frame {
                     settle_one(slots, place);
@@ -124,8 +152,12 @@ fn settle_one(slots: &mut [Slot], place: Ref) {
     };
     if slot.piece(place).is_some() {
         let before = slot.undecided_charge();
-        slot.undecided = slot.undecided.saturating_sub(u64::from(place.length) + PIECE_HEADER as u64);
-        slot.account.undecided.fetch_sub(before - slot.undecided_charge(), Ordering::Relaxed);
+        slot.undecided = slot
+            .undecided
+            .saturating_sub(u64::from(place.length) + PIECE_HEADER as u64);
+        slot.account
+            .undecided
+            .fetch_sub(before - slot.undecided_charge(), Ordering::Relaxed);
         slot.account.pressed.store(false, Ordering::Relaxed);
     }
 }
@@ -138,20 +170,32 @@ impl State {
             return;
         }
         while account.cache.load(Ordering::Relaxed) + charge > account.cap {
-            let Some(undecided) = self.evict(account.id) else { break };
+            let Some(undecided) = self.evict(account.id) else {
+                break;
+            };
             account.pressed.fetch_or(undecided > 0, Ordering::Relaxed);
         }
         while self.total + charge > limit && self.evict_oldest() {}
         self.total += charge;
         account.cache.fetch_add(charge, Ordering::Relaxed);
-        account.undecided.fetch_add(slot.undecided_charge(), Ordering::Relaxed);
-        self.queues.entry(account.id).or_default().push_back((position, slot.begin));
+        account
+            .undecided
+            .fetch_add(slot.undecided_charge(), Ordering::Relaxed);
+        self.queues
+            .entry(account.id)
+            .or_default()
+            .push_back((position, slot.begin));
         self.frames.entry(position).or_default().push(slot);
     }
 
     /// Lets the oldest block of all go.
     fn evict_oldest(&mut self) -> bool {
-        let oldest = self.frames.values().next().and_then(|slots| slots.first()).map(|slot| slot.account.id);
+        let oldest = self
+            .frames
+            .values()
+            .next()
+            .and_then(|slots| slots.first())
+            .map(|slot| slot.account.id);
         oldest.is_some_and(|service| self.evict(service).is_some())
     }
 
@@ -166,7 +210,9 @@ impl State {
         let account = &slot.account;
         self.total -= slot.charge();
         account.cache.fetch_sub(slot.charge(), Ordering::Relaxed);
-        account.undecided.fetch_sub(slot.undecided_charge(), Ordering::Relaxed);
+        account
+            .undecided
+            .fetch_sub(slot.undecided_charge(), Ordering::Relaxed);
         account.spilled.fetch_add(slot.undecided, Ordering::Relaxed);
         if account.undecided.load(Ordering::Relaxed) == 0 {
             account.pressed.store(false, Ordering::Relaxed);
@@ -179,8 +225,12 @@ impl Drop for Cache {
     /// The accounts outlive the cache where several logs share them.
     fn drop(&mut self) {
         for slot in self.state.get_mut().frames.values().flatten() {
-            slot.account.cache.fetch_sub(slot.charge(), Ordering::Relaxed);
-            slot.account.undecided.fetch_sub(slot.undecided_charge(), Ordering::Relaxed);
+            slot.account
+                .cache
+                .fetch_sub(slot.charge(), Ordering::Relaxed);
+            slot.account
+                .undecided
+                .fetch_sub(slot.undecided_charge(), Ordering::Relaxed);
         }
     }
 }
@@ -217,11 +267,19 @@ mod tests {
     impl Oracle {
         fn charged(&self, service: Option<usize>) -> u64 {
             let of = |b: &&Model| service.is_none_or(|s| s == b.service);
-            self.blocks.iter().filter(of).map(|b| b.length + BLOCK_OVERHEAD).sum()
+            self.blocks
+                .iter()
+                .filter(of)
+                .map(|b| b.length + BLOCK_OVERHEAD)
+                .sum()
         }
 
         fn evict(&mut self, service: Option<usize>) {
-            let index = self.blocks.iter().position(|b| service.is_none_or(|s| s == b.service)).unwrap();
+            let index = self
+                .blocks
+                .iter()
+                .position(|b| service.is_none_or(|s| s == b.service))
+                .unwrap();
             let block = self.blocks.remove(index);
             self.spilled[block.service] += block.undecided;
         }
@@ -267,20 +325,31 @@ mod tests {
         settled: bool,
     }
 
-    fn insert(cache: &Cache, oracle: &mut Oracle, position: u64, blocks: &[(usize, Vec<usize>)]) -> Vec<Known> {
+    fn insert(
+        cache: &Cache,
+        oracle: &mut Oracle,
+        position: u64,
+        blocks: &[(usize, Vec<usize>)],
+    ) -> Vec<Known> {
         let mut known = Vec::new();
         let mut made = Vec::new();
         let mut begin = FRAME_HEADER as u32;
         for (service, lengths) in blocks {
-            let bodies: Vec<Vec<u8>> =
-                lengths.iter().map(|n| vec![(position as u8).wrapping_add(begin as u8); *n]).collect();
+            let bodies: Vec<Vec<u8>> = lengths
+                .iter()
+                .map(|n| vec![(position as u8).wrapping_add(begin as u8); *n])
+                .collect();
             let bytes = body_of(&bodies.iter().map(Vec::as_slice).collect::<Vec<_>>());
             let mut offset = begin;
             for length in lengths {
                 offset += PIECE_HEADER as u32;
                 let fill = (position as u8).wrapping_add(begin as u8);
                 known.push(Known {
-                    place: Ref { position, offset, length: *length as u32 },
+                    place: Ref {
+                        position,
+                        offset,
+                        length: *length as u32,
+                    },
                     begin,
                     fill,
                     settled: false,
@@ -288,21 +357,36 @@ mod tests {
                 offset += *length as u32;
             }
             let (service, length) = (*service, bytes.len() as u64);
-            oracle.insert(Model { service, position, begin, length, undecided: length });
+            oracle.insert(Model {
+                service,
+                position,
+                begin,
+                length,
+                undecided: length,
+            });
             begin += bytes.len() as u32;
-            made.push(Block { service: ServiceId(service as u32 + 1), bytes, pieces: lengths.len() as u32 });
+            made.push(Block {
+                service: ServiceId(service as u32 + 1),
+                bytes,
+                pieces: lengths.len() as u32,
+            });
         }
         cache.insert(std::iter::once((position, made)));
         known
     }
 
     fn settle(cache: &Cache, oracle: &mut Oracle, frame: &mut [Known], every: usize) {
-        let now: Vec<&mut Known> = frame.iter_mut().step_by(every).filter(|p| !p.settled).collect();
+        let now: Vec<&mut Known> = frame
+            .iter_mut()
+            .step_by(every)
+            .filter(|p| !p.settled)
+            .collect();
         cache.settle(&mut now.iter().map(|p| p.place));
         for piece in now {
             piece.settled = true;
             let whole = u64::from(piece.place.length) + PIECE_HEADER as u64;
-            let is_its = |b: &&mut Model| (b.position, b.begin) == (piece.place.position, piece.begin);
+            let is_its =
+                |b: &&mut Model| (b.position, b.begin) == (piece.place.position, piece.begin);
             if let Some(block) = oracle.blocks.iter_mut().find(is_its) {
                 block.undecided -= whole;
             }
@@ -314,16 +398,28 @@ mod tests {
         for (service, name) in NAMES.iter().enumerate() {
             let account = services.account(services.intern(name));
             let read = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);
-            let open = oracle.blocks.iter().filter(|b| b.service == service && b.undecided > 0);
+            let open = oracle
+                .blocks
+                .iter()
+                .filter(|b| b.service == service && b.undecided > 0);
             let undecided = open.map(|b| b.undecided + BLOCK_OVERHEAD).sum::<u64>();
             assert_eq!(read(&account.cache), oracle.charged(Some(service)));
-            assert_eq!((read(&account.undecided), read(&account.spilled)), (undecided, oracle.spilled[service]));
+            assert_eq!(
+                (read(&account.undecided), read(&account.spilled)),
+                (undecided, oracle.spilled[service])
+            );
         }
         for piece in frames.iter().flatten() {
-            let cached = oracle.blocks.iter().any(|b| (b.position, b.begin) == (piece.place.position, piece.begin));
+            let cached = oracle
+                .blocks
+                .iter()
+                .any(|b| (b.position, b.begin) == (piece.place.position, piece.begin));
             let found = cache.get(piece.place);
             assert_eq!(found.is_some(), cached);
-            assert!(found.is_none_or(|f| f.len() == piece.place.length as usize && f.iter().all(|b| *b == piece.fill)));
+            assert!(
+                found.is_none_or(|f| f.len() == piece.place.length as usize
+                    && f.iter().all(|b| *b == piece.fill))
+            );
         }
     }
 
@@ -357,14 +453,38 @@ mod tests {
     fn a_place_that_is_no_piece_is_not_found() {
         let services = Arc::new(Services::new(&memory(OnFull::Spill)));
         let cache = Cache::new(LIMIT, services);
-        let block = Block { service: ServiceId(0), bytes: body_of(&[b"abc"]), pieces: 1 };
+        let block = Block {
+            service: ServiceId(0),
+            bytes: body_of(&[b"abc"]),
+            pieces: 1,
+        };
         cache.insert(std::iter::once((64, vec![block])));
-        let hostile = [(64, 0, 3), (64, 47, 3), (64, 64, 4), (64, u32::MAX, 1), (64, 64, u32::MAX), (63, 64, 3)];
+        let hostile = [
+            (64, 0, 3),
+            (64, 47, 3),
+            (64, 64, 4),
+            (64, u32::MAX, 1),
+            (64, 64, u32::MAX),
+            (63, 64, 3),
+        ];
         for (position, offset, length) in hostile {
-            let place = Ref { position, offset, length };
+            let place = Ref {
+                position,
+                offset,
+                length,
+            };
             assert_eq!(cache.get(place), None, "{place:?}");
             cache.settle(&mut std::iter::once(place));
         }
-        assert_eq!(cache.get(Ref { position: 64, offset: 64, length: 3 }).as_deref(), Some(&b"abc"[..]));
+        assert_eq!(
+            cache
+                .get(Ref {
+                    position: 64,
+                    offset: 64,
+                    length: 3
+                })
+                .as_deref(),
+            Some(&b"abc"[..])
+        );
     }
 }

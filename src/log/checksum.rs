@@ -19,7 +19,10 @@ pub(crate) fn crc32c_of(parts: &[&[u8]]) -> u32 {
     narrow(digest.finalize())
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "a 32-bit checksum in a 64-bit word")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "a 32-bit checksum in a 64-bit word"
+)]
 fn narrow(word: u64) -> u32 {
     word as u32
 }

@@ -36,7 +36,11 @@ struct State {
 
 impl CursorFile {
     /// Opens or creates the file `name`.
-    pub(crate) fn open(storage: &dyn Storage, name: &str, durability: Durability) -> Result<Self, LogError> {
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        name: &str,
+        durability: Durability,
+    ) -> Result<Self, LogError> {
         let what = "opening a position";
         let file = match storage.open(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -47,8 +51,16 @@ impl CursorFile {
             other => other.map_err(LogError::io(what))?,
         };
         let slots = [0, 1].map(|slot| read_slot(&*file, slot));
-        let state = slots.into_iter().flatten().max_by_key(|state| state.generation).unwrap_or_default();
-        Ok(Self { file, durability, state: Mutex::new(state) })
+        let state = slots
+            .into_iter()
+            .flatten()
+            .max_by_key(|state| state.generation)
+            .unwrap_or_default();
+        Ok(Self {
+            file,
+            durability,
+            state: Mutex::new(state),
+        })
     }
 
     /// The value that was saved last; `None` when there never was one (or both slots are damaged).
@@ -64,17 +76,24 @@ impl CursorFile {
     /// The store's, or `InvalidInput` over [`CURSOR_MAX`] bytes; the old value stays.
     pub fn save(&self, value: &[u8]) -> io::Result<()> {
         if value.len() > CURSOR_MAX {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a position over 64 KiB"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a position over 64 KiB",
+            ));
         }
         let mut state = self.state.lock();
         let generation = state.generation + 1;
         let header = encode(generation, value);
         let mut parts = [IoSlice::new(&header), IoSlice::new(value)];
-        write_all(&*self.file, &mut parts, generation % 2 * SLOT).map_err(|failure| failure.error)?;
+        write_all(&*self.file, &mut parts, generation % 2 * SLOT)
+            .map_err(|failure| failure.error)?;
         if self.durability == Durability::Fsync {
             self.file.sync()?;
         }
-        *state = State { generation, value: Some(value.to_vec()) };
+        *state = State {
+            generation,
+            value: Some(value.to_vec()),
+        };
         Ok(())
     }
 }
@@ -95,7 +114,25 @@ fn read_slot(file: &dyn StorageFile, slot: u64) -> Option<State> {
     if read_full(file, &mut header, slot * SLOT).ok()? < HEADER {
         return None;
     }
-    let [m0, m1, m2, m3, _, _, _, _, g @ .., l0, l1, l2, l3, _, _, _, _] = header;
+    let [
+        m0,
+        m1,
+        m2,
+        m3,
+        _,
+        _,
+        _,
+        _,
+        g @ ..,
+        l0,
+        l1,
+        l2,
+        l3,
+        _,
+        _,
+        _,
+        _,
+    ] = header;
     let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
     if u32::from_le_bytes([m0, m1, m2, m3]) != MAGIC || length > CURSOR_MAX {
         return None;
@@ -103,7 +140,10 @@ fn read_slot(file: &dyn StorageFile, slot: u64) -> Option<State> {
     let generation = u64::from_le_bytes(g);
     let mut value = vec![0; length];
     let read = read_full(file, &mut value, slot * SLOT + HEADER as u64).ok()?;
-    (read == length && encode(generation, &value) == header).then_some(State { generation, value: Some(value) })
+    (read == length && encode(generation, &value) == header).then_some(State {
+        generation,
+        value: Some(value),
+    })
 }
 
 #[cfg(test)]
@@ -140,13 +180,20 @@ mod tests {
             cursor.save(b"generation two").unwrap();
             let file = storage.open("c").unwrap();
             file.write_at(&[IoSlice::new(&[0xee])], torn).unwrap();
-            assert_eq!(open(&storage).load().as_deref(), Some(&b"generation one"[..]), "byte {torn}");
+            assert_eq!(
+                open(&storage).load().as_deref(),
+                Some(&b"generation one"[..]),
+                "byte {torn}"
+            );
         }
     }
 
     #[test]
     fn a_crash_leaves_the_last_value_or_the_one_under_way() {
-        for (durability, outage) in [(Durability::Os, Outage::Process), (Durability::Fsync, Outage::Power)] {
+        for (durability, outage) in [
+            (Durability::Os, Outage::Process),
+            (Durability::Fsync, Outage::Power),
+        ] {
             for call in 1..40 {
                 let storage = SimulatedStorage::new(call);
                 drop(CursorFile::open(&storage, "c", durability).unwrap());
@@ -164,8 +211,13 @@ mod tests {
                         }
                     }
                 }
-                let found = CursorFile::open(&storage.restart(outage), "c", durability).unwrap().load();
-                assert!(found == saved || found == under_way, "call {call}, {outage:?}");
+                let found = CursorFile::open(&storage.restart(outage), "c", durability)
+                    .unwrap()
+                    .load();
+                assert!(
+                    found == saved || found == under_way,
+                    "call {call}, {outage:?}"
+                );
             }
         }
     }

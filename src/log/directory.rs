@@ -52,8 +52,14 @@ impl Directory {
 
     /// Over a storage that is already there.
     pub(crate) fn over(root: Arc<dyn Storage>, settings: &LogSettings) -> Result<Self, LogError> {
-        let has_spans = root.list().map_err(LogError::io("listing the log's directory"))?.iter().any(|n| n == "spans");
-        let positions = root.child("positions").map_err(LogError::io("creating the directory of positions"))?;
+        let has_spans = root
+            .list()
+            .map_err(LogError::io("listing the log's directory"))?
+            .iter()
+            .any(|n| n == "spans");
+        let positions = root
+            .child("positions")
+            .map_err(LogError::io("creating the directory of positions"))?;
         // Written once in a log's life: always synced.
         let meta = CursorFile::open(&*root, "meta", Durability::Fsync)?;
         let partitions = match meta.load() {
@@ -94,7 +100,8 @@ impl Directory {
     /// Says how many decision logs will be opened, before the first one is: they share their part evenly. One unless
     /// said; more than said still get a share each, on top of `max_size`.
     pub fn expect_instances(&self, instances: usize) {
-        self.expected.store((instances as u64).max(1), Ordering::Relaxed);
+        self.expected
+            .store((instances as u64).max(1), Ordering::Relaxed);
     }
 
     /// The decision log of one sampler instance, its whole share taken now.
@@ -104,8 +111,13 @@ impl Directory {
     pub fn decisions(&self, instance: &str) -> Result<Stream, LogError> {
         let what = "creating the directory of a decision log";
         let parent = self.root.child("decisions").map_err(LogError::io(what))?;
-        let storage = parent.child(&escape(instance)).map_err(LogError::io(what))?;
-        let expected = self.expected.load(Ordering::Relaxed).max(self.opened.fetch_add(1, Ordering::Relaxed) + 1);
+        let storage = parent
+            .child(&escape(instance))
+            .map_err(LogError::io(what))?;
+        let expected = self
+            .expected
+            .load(Ordering::Relaxed)
+            .max(self.opened.fetch_add(1, Ordering::Relaxed) + 1);
         let share = self.settings.max_size / DECISIONS_PART / expected;
         let segment_size = segment_size(share / DECISION_SEGMENTS, self.settings.segment_size);
         self.stream(storage, share, segment_size, true)
@@ -113,7 +125,10 @@ impl Directory {
 
     /// The span log's segments.
     pub(crate) fn spans(&self) -> Result<Stream, LogError> {
-        let storage = self.root.child("spans").map_err(LogError::io("creating the directory of the spans"))?;
+        let storage = self
+            .root
+            .child("spans")
+            .map_err(LogError::io("creating the directory of the spans"))?;
         let all = self.settings.max_size;
         let share = all - all / DECISIONS_PART - all / POSITIONS_PART;
         let segment_size = segment_size(share / LEAST_SEGMENTS, self.settings.segment_size);
@@ -129,7 +144,15 @@ impl Directory {
     ) -> Result<Stream, LogError> {
         let max_bytes = share.max(LEAST_SEGMENTS * segment_size);
         let durability = self.settings.durability;
-        Stream::open(storage, StreamSettings { segment_size, max_bytes, durability, preallocate_all })
+        Stream::open(
+            storage,
+            StreamSettings {
+                segment_size,
+                max_bytes,
+                durability,
+                preallocate_all,
+            },
+        )
     }
 
     /// A position file, created where it is missing.
@@ -144,7 +167,11 @@ impl Directory {
     /// is taken until their directory is removed.
     #[must_use]
     pub fn instances(&self) -> Vec<String> {
-        let logs = self.root.child("decisions").and_then(|logs| logs.list()).unwrap_or_default();
+        let logs = self
+            .root
+            .child("decisions")
+            .and_then(|logs| logs.list())
+            .unwrap_or_default();
         let mut names: Vec<_> = logs.iter().map(|name| unescape(name)).collect();
         names.sort_unstable();
         names
@@ -153,7 +180,13 @@ impl Directory {
     /// Names of the position files there are, sorted: also of owners that have left the config.
     #[must_use]
     pub fn owners(&self) -> Vec<String> {
-        let mut names: Vec<_> = self.positions.list().unwrap_or_default().iter().map(|name| unescape(name)).collect();
+        let mut names: Vec<_> = self
+            .positions
+            .list()
+            .unwrap_or_default()
+            .iter()
+            .map(|name| unescape(name))
+            .collect();
         names.sort_unstable();
         names
     }
@@ -165,7 +198,9 @@ fn root(store: &StoreKind) -> Result<Arc<dyn Storage>, LogError> {
         StoreKind::Disk(path) => {
             let what = "opening the log's directory";
             drop(DiskStorage::at(path.clone(), None).map_err(LogError::io(what))?);
-            Ok(Arc::new(DiskStorage::at(path.clone(), Some(lock(path)?)).map_err(LogError::io(what))?))
+            Ok(Arc::new(
+                DiskStorage::at(path.clone(), Some(lock(path)?)).map_err(LogError::io(what))?,
+            ))
         }
     }
 }
@@ -179,15 +214,23 @@ fn save_meta(meta: &CursorFile, partitions: u16) -> Result<(), LogError> {
     let mut value = FORMAT_VERSION.to_le_bytes().to_vec();
     value.extend_from_slice(&partitions.to_le_bytes());
     // Both slots: there is no older value to fall back to.
-    meta.save(&value).and_then(|()| meta.save(&value)).map_err(LogError::io("writing the log's meta file"))
+    meta.save(&value)
+        .and_then(|()| meta.save(&value))
+        .map_err(LogError::io("writing the log's meta file"))
 }
 
 fn decode_meta(bytes: &[u8]) -> Result<u16, LogError> {
     let what = META;
-    let (version, rest) = bytes.split_first_chunk::<4>().ok_or(LogError::Damaged { what })?;
+    let (version, rest) = bytes
+        .split_first_chunk::<4>()
+        .ok_or(LogError::Damaged { what })?;
     let found = u32::from_le_bytes(*version);
     if found != FORMAT_VERSION {
-        return Err(LogError::Version { what, found, known: FORMAT_VERSION });
+        return Err(LogError::Version {
+            what,
+            found,
+            known: FORMAT_VERSION,
+        });
     }
     let partitions = rest.first_chunk::<2>().ok_or(LogError::Damaged { what })?;
     Ok(u16::from_le_bytes(*partitions))
@@ -215,20 +258,40 @@ mod tests {
         let mut settings = settings(StoreKind::Disk(place.path().join("log")));
         let directory = Directory::open(&settings).unwrap();
         let taken = Directory::open(&settings).unwrap_err().to_string();
-        assert!(taken.ends_with(&format!("is in use by another process (pid {})", std::process::id())), "{taken}");
-        directory.cursor_file("otlp/b ckend").unwrap().save(b"x").unwrap();
+        assert!(
+            taken.ends_with(&format!(
+                "is in use by another process (pid {})",
+                std::process::id()
+            )),
+            "{taken}"
+        );
+        directory
+            .cursor_file("otlp/b ckend")
+            .unwrap()
+            .save(b"x")
+            .unwrap();
         directory.set_partitions(7).unwrap();
         let stream = directory.decisions("tail_sampling/é").unwrap();
         assert_eq!(stream.bytes(), 1 << 20);
         drop(directory);
-        assert!(matches!(Directory::open(&settings), Err(LogError::Locked { .. })), "a stream still has it");
+        assert!(
+            matches!(Directory::open(&settings), Err(LogError::Locked { .. })),
+            "a stream still has it"
+        );
         drop(stream);
         settings.partitions = 99;
         let directory = Directory::open(&settings).unwrap();
         assert_eq!(directory.partitions(), 7);
         assert_eq!(directory.owners(), ["otlp/b ckend"]);
         assert_eq!(directory.instances(), ["tail_sampling/é"]);
-        assert_eq!(directory.cursor_file("otlp/b ckend").unwrap().load().as_deref(), Some(&b"x"[..]));
+        assert_eq!(
+            directory
+                .cursor_file("otlp/b ckend")
+                .unwrap()
+                .load()
+                .as_deref(),
+            Some(&b"x"[..])
+        );
     }
 
     #[test]
@@ -241,7 +304,12 @@ mod tests {
         let mut files = 0;
         while let Some(path) = queue.pop() {
             let mode = path.metadata().unwrap().permissions().mode() & 0o777;
-            assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+            assert_eq!(
+                mode,
+                if path.is_dir() { 0o700 } else { 0o600 },
+                "{}",
+                path.display()
+            );
             files += 1;
             if path.is_dir() {
                 queue.extend(path.read_dir().unwrap().map(|entry| entry.unwrap().path()));
@@ -265,17 +333,36 @@ mod tests {
     fn spans_without_their_partition_count_are_not_guessed_at() {
         let root: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
         let settings = settings(StoreKind::Memory);
-        Directory::over(Arc::clone(&root), &settings).unwrap().spans().unwrap();
+        Directory::over(Arc::clone(&root), &settings)
+            .unwrap()
+            .spans()
+            .unwrap();
         Directory::over(Arc::clone(&root), &settings).unwrap();
         root.remove("meta").unwrap();
-        assert!(matches!(Directory::over(root, &settings), Err(LogError::Damaged { .. })));
+        assert!(matches!(
+            Directory::over(root, &settings),
+            Err(LogError::Damaged { .. })
+        ));
     }
 
     #[test]
     fn a_newer_layout_is_refused() {
         let root: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
-        CursorFile::open(&*root, "meta", Durability::Os).unwrap().save(&[2, 0, 0, 0, 1, 0]).unwrap();
+        CursorFile::open(&*root, "meta", Durability::Os)
+            .unwrap()
+            .save(&[2, 0, 0, 0, 1, 0])
+            .unwrap();
         let refused = Directory::over(root, &settings(StoreKind::Memory)).unwrap_err();
-        assert!(matches!(refused, LogError::Version { found: 2, known: 1, .. }), "{refused}");
+        assert!(
+            matches!(
+                refused,
+                LogError::Version {
+                    found: 2,
+                    known: 1,
+                    ..
+                }
+            ),
+            "{refused}"
+        );
     }
 }

@@ -38,9 +38,10 @@ pub enum AppendError {
 impl From<io::Error> for AppendError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Self::Full { reason: "disk full", retry_after: RETRY_AFTER_DISK }
-            }
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full {
+                reason: "disk full",
+                retry_after: RETRY_AFTER_DISK,
+            },
             _ => Self::Io(Arc::new(error)),
         }
     }

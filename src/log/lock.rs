@@ -25,10 +25,16 @@ pub(crate) fn lock(directory: &Path) -> Result<Arc<File>, LogError> {
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => {
-            return Err(LogError::Locked { directory: directory.to_owned(), pid: holder(&mut file) });
+            return Err(LogError::Locked {
+                directory: directory.to_owned(),
+                pid: holder(&mut file),
+            });
         }
         Err(error) => {
-            return Err(LogError::Io { what, source: error.into() });
+            return Err(LogError::Io {
+                what,
+                source: error.into(),
+            });
         }
     }
     file.set_len(0).map_err(LogError::io(what))?;

@@ -21,7 +21,11 @@ pub(crate) fn unescape(name: &str) -> String {
         let code = (first == b'%').then(|| later.first_chunk::<2>()).flatten();
         let code = code.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
         bytes.push(code.unwrap_or(first));
-        rest = if code.is_some() { later.get(2..).unwrap_or_default() } else { later };
+        rest = if code.is_some() {
+            later.get(2..).unwrap_or_default()
+        } else {
+            later
+        };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -33,7 +37,12 @@ mod tests {
 
     #[test]
     fn ids_become_one_plain_name() {
-        for (id, name) in [("otlp/x", "otlp%2Fx"), ("..", "%2E%2E"), ("a%2F", "a%252F"), ("é", "%C3%A9")] {
+        for (id, name) in [
+            ("otlp/x", "otlp%2Fx"),
+            ("..", "%2E%2E"),
+            ("a%2F", "a%252F"),
+            ("é", "%C3%A9"),
+        ] {
             assert_eq!((escape(id).as_str(), unescape(name).as_str()), (name, id));
         }
     }

@@ -38,15 +38,22 @@ pub fn write_piece_header(header: &mut [u8], partition: u16, spans: u32, body: &
         return;
     };
     let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
-    let [first, second, third, fourth] = [length, crc32c(body), spans, u32::from(partition)].map(u32::to_le_bytes);
-    for (slot, word) in header.chunks_exact_mut(4).zip([first, second, third, fourth]) {
+    let [first, second, third, fourth] =
+        [length, crc32c(body), spans, u32::from(partition)].map(u32::to_le_bytes);
+    for (slot, word) in header
+        .chunks_exact_mut(4)
+        .zip([first, second, third, fourth])
+    {
         slot.copy_from_slice(&word);
     }
 }
 
 /// Walks the pieces of a frame's body in order. The frame's own checksum covers them, so theirs are not checked again.
 pub fn pieces(body: &Bytes) -> Pieces {
-    Pieces { rest: body.clone(), offset: FRAME_HEADER }
+    Pieces {
+        rest: body.clone(),
+        offset: FRAME_HEADER,
+    }
 }
 
 /// The walk of [`pieces`].
@@ -73,7 +80,9 @@ impl Iterator for Pieces {
 
 impl Pieces {
     fn take(&mut self) -> Result<StoredPiece, BadPiece> {
-        let bad = BadPiece { offset: u32::try_from(self.offset).unwrap_or(u32::MAX) };
+        let bad = BadPiece {
+            offset: u32::try_from(self.offset).unwrap_or(u32::MAX),
+        };
         let header = Header::parse(&self.rest).ok_or(bad)?;
         let whole = header.length.checked_add(PIECE_HEADER).ok_or(bad)?;
         if self.rest.len() < whole {
@@ -82,7 +91,12 @@ impl Pieces {
         let body = self.rest.split_to(whole).slice(PIECE_HEADER..);
         let offset = u32::try_from(self.offset + PIECE_HEADER).map_err(|_| bad)?;
         self.offset += whole;
-        Ok(StoredPiece { partition: header.partition, spans: header.spans, offset, body })
+        Ok(StoredPiece {
+            partition: header.partition,
+            spans: header.spans,
+            offset,
+            body,
+        })
     }
 }
 
@@ -135,8 +149,18 @@ pub(crate) mod tests {
     fn pieces_come_back_with_their_places() {
         let body = body_of(&[b"one", b"", b"three"]);
         let found: Vec<_> = pieces(&body).map(Result::unwrap).collect();
-        let seen: Vec<_> = found.iter().map(|p| (p.partition, p.spans, p.offset, &p.body[..])).collect();
-        assert_eq!(seen, [(0, 1, 64, &b"one"[..]), (1, 2, 83, b""), (2, 3, 99, b"three")]);
+        let seen: Vec<_> = found
+            .iter()
+            .map(|p| (p.partition, p.spans, p.offset, &p.body[..]))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (0, 1, 64, &b"one"[..]),
+                (1, 2, 83, b""),
+                (2, 3, 99, b"three")
+            ]
+        );
     }
 
     #[test]
@@ -145,11 +169,22 @@ pub(crate) mod tests {
         for cut in 1..body.len() {
             let found: Vec<_> = pieces(&body.slice(..cut)).collect();
             let whole = usize::from(cut >= 19);
-            assert_eq!(found.iter().filter(|p| p.is_ok()).count(), whole, "cut at {cut}");
-            assert_eq!(found.last().is_some_and(Result::is_err), cut != 19, "cut at {cut}");
+            assert_eq!(
+                found.iter().filter(|p| p.is_ok()).count(),
+                whole,
+                "cut at {cut}"
+            );
+            assert_eq!(
+                found.last().is_some_and(Result::is_err),
+                cut != 19,
+                "cut at {cut}"
+            );
         }
         let hostile = Bytes::from_static(&[0xff; 40]);
-        assert_eq!(pieces(&hostile).collect::<Vec<_>>(), [Err(BadPiece { offset: 48 })]);
+        assert_eq!(
+            pieces(&hostile).collect::<Vec<_>>(),
+            [Err(BadPiece { offset: 48 })]
+        );
     }
 
     #[test]
@@ -160,7 +195,11 @@ pub(crate) mod tests {
             let mut bad = piece.to_vec();
             bad[bit / 8] ^= 1 << (bit % 8);
             let in_length_or_crc_or_body = !(64..128).contains(&bit);
-            assert_eq!(checked_body(&Bytes::from(bad)).is_none(), in_length_or_crc_or_body, "bit {bit}");
+            assert_eq!(
+                checked_body(&Bytes::from(bad)).is_none(),
+                in_length_or_crc_or_body,
+                "bit {bit}"
+            );
         }
         assert_eq!(checked_body(&piece.slice(..15)), None);
     }

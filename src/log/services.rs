@@ -35,13 +35,20 @@ impl Services {
         let cap = caps.get(OTHER).copied().unwrap_or(default_cap);
         let other = Arc::new(Account::new(ServiceId(0), OTHER, cap));
         let ids = DashMap::from_iter([(Arc::clone(&other.name), other.id)]);
-        Self { ids, accounts: RwLock::new(vec![other]), caps, default_cap }
+        Self {
+            ids,
+            accounts: RwLock::new(vec![other]),
+            caps,
+            default_cap,
+        }
     }
 
     /// The id of `service.name`. At most a thousand names get one of their own.
     #[must_use]
     pub fn intern(&self, name: &str) -> ServiceId {
-        let name = name.get(..name.floor_char_boundary(NAME_MAX)).unwrap_or(name);
+        let name = name
+            .get(..name.floor_char_boundary(NAME_MAX))
+            .unwrap_or(name);
         match self.ids.get(name) {
             Some(id) => *id,
             None => self.add(name),
@@ -54,7 +61,10 @@ impl Services {
         if let Some(id) = self.ids.get(name) {
             return *id;
         }
-        let Some(id) = u32::try_from(accounts.len()).ok().filter(|_| accounts.len() <= NAMES_MAX) else {
+        let Some(id) = u32::try_from(accounts.len())
+            .ok()
+            .filter(|_| accounts.len() <= NAMES_MAX)
+        else {
             return ServiceId(0);
         };
         let cap = self.caps.get(name).copied().unwrap_or(self.default_cap);
@@ -94,14 +104,22 @@ pub(crate) mod tests {
     /// Caps: 1000 bytes, `big` 5000.
     pub(crate) fn memory(on_full: OnFull) -> MemorySettings {
         let per_service = vec![("big".to_owned(), 5000)];
-        MemorySettings { total: 1 << 20, per_service_default: 1000, per_service, on_full }
+        MemorySettings {
+            total: 1 << 20,
+            per_service_default: 1000,
+            per_service,
+            on_full,
+        }
     }
 
     #[test]
     fn names_get_one_account_each_up_to_a_thousand() {
         let services = Services::new(&memory(OnFull::Spill));
         let big = services.intern("big");
-        assert_eq!((big, services.intern("big"), services.account(big).cap), (ServiceId(1), big, 5000));
+        assert_eq!(
+            (big, services.intern("big"), services.account(big).cap),
+            (ServiceId(1), big, 5000)
+        );
         for n in 0..2000 {
             let id = services.intern(&format!("s{n}"));
             assert_eq!(id.0, if n < 999 { n + 2 } else { 0 }, "name {n}");

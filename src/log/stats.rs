@@ -42,8 +42,15 @@ pub struct LogStats {
     pub syncs: u64,
 }
 
-const REASONS: [&str; 7] =
-    ["service memory", "log share", "log full", "disk full", "too large", "stopping", "store error"];
+const REASONS: [&str; 7] = [
+    "service memory",
+    "log share",
+    "log full",
+    "disk full",
+    "too large",
+    "stopping",
+    "store error",
+];
 
 /// Counters since open.
 #[derive(Debug, Default)]
@@ -70,6 +77,10 @@ impl Counters {
     }
 
     pub(crate) fn refused(&self) -> Vec<(&'static str, u64)> {
-        REASONS.iter().zip(&self.refused).map(|(reason, n)| (*reason, n.load(Ordering::Relaxed))).collect()
+        REASONS
+            .iter()
+            .zip(&self.refused)
+            .map(|(reason, n)| (*reason, n.load(Ordering::Relaxed)))
+            .collect()
     }
 }

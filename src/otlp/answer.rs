@@ -68,6 +68,8 @@ impl SourceId {
     /// FNV-1a 32 of the id.
     #[must_use]
     pub fn of(component: &str) -> Self {
-        Self(component.bytes().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)))
+        Self(component.bytes().fold(0x811c_9dc5, |hash: u32, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        }))
     }
 }

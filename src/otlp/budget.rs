@@ -22,7 +22,12 @@ impl IntakeBudget {
     /// A budget of `limit` bytes.
     #[must_use]
     pub fn new(limit: u64) -> Self {
-        Self { shared: Arc::new(Shared { used: AtomicU64::new(0), limit }) }
+        Self {
+            shared: Arc::new(Shared {
+                used: AtomicU64::new(0),
+                limit,
+            }),
+        }
     }
 
     /// Bytes reserved now.
@@ -40,7 +45,10 @@ impl IntakeBudget {
     /// An empty reservation, to be grown as bytes arrive.
     #[must_use]
     pub fn reservation(&self) -> Reservation {
-        Reservation { budget: self.clone(), bytes: 0 }
+        Reservation {
+            budget: self.clone(),
+            bytes: 0,
+        }
     }
 }
 
@@ -56,9 +64,13 @@ impl Reservation {
     #[must_use]
     pub fn grow(&mut self, more: u64) -> bool {
         let limit = self.budget.shared.limit;
-        let taken = self.budget.shared.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-            used.checked_add(more).filter(|sum| *sum <= limit)
-        });
+        let taken =
+            self.budget
+                .shared
+                .used
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                    used.checked_add(more).filter(|sum| *sum <= limit)
+                });
         if taken.is_ok() {
             self.bytes += more;
         }
@@ -81,6 +93,9 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.shared.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.budget
+            .shared
+            .used
+            .fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }

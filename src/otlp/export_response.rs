@@ -2,7 +2,9 @@
 
 use super::answer::Accepted;
 use bytes::Bytes;
-use opentelemetry_proto::tonic::collector::trace::v1::{ExportTracePartialSuccess, ExportTraceServiceResponse};
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTracePartialSuccess, ExportTraceServiceResponse,
+};
 use prost::Message;
 
 /// Empty (no bytes at all) when everything was taken, else with `partial_success`.
@@ -15,5 +17,7 @@ pub fn export_response(accepted: &Accepted) -> Bytes {
         rejected_spans: i64::try_from(accepted.rejected).unwrap_or(i64::MAX),
         error_message: accepted.reason.clone(),
     });
-    ExportTraceServiceResponse { partial_success }.encode_to_vec().into()
+    ExportTraceServiceResponse { partial_success }
+        .encode_to_vec()
+        .into()
 }

@@ -100,13 +100,34 @@ mod tests {
         check(&[0x08, 0x96, 0x01], &[Ok((1, WireValue::Varint(150)))]);
         check(&[0x12, 2, 7, 8], &[Ok((2, WireValue::Bytes(&[7, 8])))]);
         check(&[0x1d, 1, 0, 0, 0], &[Ok((3, WireValue::Fixed32(1)))]);
-        check(&[0x21, 1, 0, 0, 0, 0, 0, 0, 0], &[Ok((4, WireValue::Fixed64(1)))]);
+        check(
+            &[0x21, 1, 0, 0, 0, 0, 0, 0, 0],
+            &[Ok((4, WireValue::Fixed64(1)))],
+        );
         let widest = [0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1];
         check(&widest, &[Ok((1, WireValue::Varint(u64::MAX)))]);
-        check(&[0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2], &[Err(BrokenWire)]);
-        check(&[0x08, 1, 0x12, 3, 7, 8], &[Ok((1, WireValue::Varint(1))), Err(BrokenWire)]);
-        check(&[0x12, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1], &[Err(BrokenWire)]);
-        for broken in [&[0x08][..], &[0x00, 1], &[0x0b], &[0x0c], &[0x0e, 1], &[0x1d, 1, 2, 3], &[0x21, 1], &[0x80]] {
+        check(
+            &[0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2],
+            &[Err(BrokenWire)],
+        );
+        check(
+            &[0x08, 1, 0x12, 3, 7, 8],
+            &[Ok((1, WireValue::Varint(1))), Err(BrokenWire)],
+        );
+        check(
+            &[0x12, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1],
+            &[Err(BrokenWire)],
+        );
+        for broken in [
+            &[0x08][..],
+            &[0x00, 1],
+            &[0x0b],
+            &[0x0c],
+            &[0x0e, 1],
+            &[0x1d, 1, 2, 3],
+            &[0x21, 1],
+            &[0x80],
+        ] {
             check(broken, &[Err(BrokenWire)]);
         }
     }

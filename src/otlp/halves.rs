@@ -25,23 +25,42 @@ mod tests {
     use prost::Message;
 
     fn spans(ids: std::ops::RangeInclusive<u8>) -> ScopeSpans {
-        let span = |id| Span { trace_id: vec![1; 16], span_id: vec![id; 8], ..Span::default() };
-        ScopeSpans { spans: ids.map(span).collect(), schema_url: "u".to_owned(), ..ScopeSpans::default() }
+        let span = |id| Span {
+            trace_id: vec![1; 16],
+            span_id: vec![id; 8],
+            ..Span::default()
+        };
+        ScopeSpans {
+            spans: ids.map(span).collect(),
+            schema_url: "u".to_owned(),
+            ..ScopeSpans::default()
+        }
     }
 
     fn request(scopes: Vec<ScopeSpans>) -> ExportTraceServiceRequest {
-        let resource_spans = vec![ResourceSpans { scope_spans: scopes, ..ResourceSpans::default() }];
+        let resource_spans = vec![ResourceSpans {
+            scope_spans: scopes,
+            ..ResourceSpans::default()
+        }];
         ExportTraceServiceRequest { resource_spans }
     }
 
     #[test]
     fn every_span_is_in_one_half_below_its_scope() {
-        let piece = request(vec![spans(1..=3), spans(4..=5)]).encode_to_vec().into();
+        let piece = request(vec![spans(1..=3), spans(4..=5)])
+            .encode_to_vec()
+            .into();
         let [(first, two), (second, three)] = halves(&piece).unwrap();
         assert_eq!((two, three), (2, 3));
-        assert_eq!(ExportTraceServiceRequest::decode(first).unwrap(), request(vec![spans(1..=2)]));
+        assert_eq!(
+            ExportTraceServiceRequest::decode(first).unwrap(),
+            request(vec![spans(1..=2)])
+        );
         // Scopes that are the same bytes are one.
-        assert_eq!(ExportTraceServiceRequest::decode(second).unwrap(), request(vec![spans(3..=5)]));
+        assert_eq!(
+            ExportTraceServiceRequest::decode(second).unwrap(),
+            request(vec![spans(3..=5)])
+        );
         assert!(halves(&request(vec![spans(1..=1)]).encode_to_vec().into()).is_none());
         assert!(halves(&Bytes::from_static(&[0x0a, 9])).is_none());
     }

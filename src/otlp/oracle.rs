@@ -25,33 +25,47 @@ fn value() -> impl Strategy<Value = common::AnyValue> {
         (-1e9..1e9).prop_map(Value::DoubleValue),
         vec(any::<u8>(), 0..9).prop_map(Value::BytesValue),
     ];
-    leaf.prop_map(|value| common::AnyValue { value: Some(value) }).prop_recursive(3, 12, 4, |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..4)
-                .prop_map(|values| common::AnyValue { value: Some(Value::ArrayValue(common::ArrayValue { values })) }),
-            vec(("[a-z.]{0,9}", inner), 0..3).prop_map(|pairs| common::AnyValue {
-                value: Some(Value::KvlistValue(common::KeyValueList {
-                    values: pairs.into_iter().map(|(key, value)| pair(key, value)).collect()
-                }))
-            }),
-        ]
-    })
+    leaf.prop_map(|value| common::AnyValue { value: Some(value) })
+        .prop_recursive(3, 12, 4, |inner| {
+            prop_oneof![
+                vec(inner.clone(), 0..4).prop_map(|values| common::AnyValue {
+                    value: Some(Value::ArrayValue(common::ArrayValue { values }))
+                }),
+                vec(("[a-z.]{0,9}", inner), 0..3).prop_map(|pairs| common::AnyValue {
+                    value: Some(Value::KvlistValue(common::KeyValueList {
+                        values: pairs
+                            .into_iter()
+                            .map(|(key, value)| pair(key, value))
+                            .collect()
+                    }))
+                }),
+            ]
+        })
 }
 
 fn pair(key: String, value: common::AnyValue) -> common::KeyValue {
-    common::KeyValue { key, value: Some(value), ..Default::default() }
+    common::KeyValue {
+        key,
+        value: Some(value),
+        ..Default::default()
+    }
 }
 
 fn attributes() -> impl Strategy<Value = Vec<common::KeyValue>> {
-    vec(("[a-z._]{1,20}|service.name|.{130}", value()).prop_map(|(key, value)| pair(key, value)), 0..5)
+    vec(
+        ("[a-z._]{1,20}|service.name|.{130}", value()).prop_map(|(key, value)| pair(key, value)),
+        0..5,
+    )
 }
 
 fn event() -> impl Strategy<Value = proto::span::Event> {
-    (any::<u64>(), ".{0,9}", attributes()).prop_map(|(time_unix_nano, name, attributes)| proto::span::Event {
-        time_unix_nano,
-        name,
-        attributes,
-        ..Default::default()
+    (any::<u64>(), ".{0,9}", attributes()).prop_map(|(time_unix_nano, name, attributes)| {
+        proto::span::Event {
+            time_unix_nano,
+            name,
+            attributes,
+            ..Default::default()
+        }
     })
 }
 
@@ -87,14 +101,26 @@ prop_compose! {
 }
 
 fn request() -> impl Strategy<Value = proto::TracesData> {
-    let scope = (vec(span(), 0..6), "[a-c]?", "[x-z]?").prop_map(|(spans, name, schema_url)| proto::ScopeSpans {
-        scope: Some(common::InstrumentationScope { name, ..Default::default() }),
-        spans,
-        schema_url,
+    let scope = (vec(span(), 0..6), "[a-c]?", "[x-z]?").prop_map(|(spans, name, schema_url)| {
+        proto::ScopeSpans {
+            scope: Some(common::InstrumentationScope {
+                name,
+                ..Default::default()
+            }),
+            spans,
+            schema_url,
+        }
     });
-    let resource = (attributes(), vec(scope, 0..3), "[x-z]?").prop_map(|(attributes, scope_spans, schema_url)| {
-        proto::ResourceSpans { resource: Some(Resource { attributes, ..Default::default() }), scope_spans, schema_url }
-    });
+    let resource = (attributes(), vec(scope, 0..3), "[x-z]?").prop_map(
+        |(attributes, scope_spans, schema_url)| proto::ResourceSpans {
+            resource: Some(Resource {
+                attributes,
+                ..Default::default()
+            }),
+            scope_spans,
+            schema_url,
+        },
+    );
     vec(resource, 0..4).prop_map(|resource_spans| proto::TracesData { resource_spans })
 }
 
@@ -111,8 +137,19 @@ struct Recorder {
 fn show(key: &[u8], value: AnyValue<'_>) -> String {
     let mut texts = Vec::new();
     value.each_text(&mut |text| texts.push(String::from_utf8(text.to_vec()).unwrap()));
-    let plain = matches!(value, AnyValue::Bool(_) | AnyValue::Int(_) | AnyValue::Double(_) | AnyValue::Bytes(_));
-    format!("{} {texts:?} {}", String::from_utf8_lossy(key), if plain { format!("{value:?}") } else { String::new() })
+    let plain = matches!(
+        value,
+        AnyValue::Bool(_) | AnyValue::Int(_) | AnyValue::Double(_) | AnyValue::Bytes(_)
+    );
+    format!(
+        "{} {texts:?} {}",
+        String::from_utf8_lossy(key),
+        if plain {
+            format!("{value:?}")
+        } else {
+            String::new()
+        }
+    )
 }
 
 fn show_proto(attribute: &common::KeyValue) -> String {
@@ -140,7 +177,11 @@ impl Visitor for Recorder {
     }
     fn end_span(&mut self, head: &SpanHead) {
         self.heads.push(*head);
-        self.shown.push((self.resource.clone(), self.span.clone(), self.events.clone()));
+        self.shown.push((
+            self.resource.clone(),
+            self.span.clone(),
+            self.events.clone(),
+        ));
     }
 }
 
@@ -150,7 +191,10 @@ fn head_of(span: &proto::Span) -> SpanHead {
         span: u64::from_be_bytes(span.span_id.as_slice().try_into().unwrap()),
         start: span.start_time_unix_nano,
         end: span.end_time_unix_nano,
-        status: span.status.as_ref().map_or(0, |status| status.code.cast_unsigned()),
+        status: span
+            .status
+            .as_ref()
+            .map_or(0, |status| status.code.cast_unsigned()),
         kind: span.kind.cast_unsigned(),
         flags: span.flags,
         root: span.parent_span_id.iter().all(|byte| *byte == 0),
@@ -165,8 +209,16 @@ fn flat(data: &proto::TracesData) -> Vec<Flat> {
         for scope in &resource.scope_spans {
             for span in &scope.spans {
                 out.push((
-                    resource.resource.as_ref().map(Message::encode_to_vec).unwrap_or_default(),
-                    scope.scope.as_ref().map(Message::encode_to_vec).unwrap_or_default(),
+                    resource
+                        .resource
+                        .as_ref()
+                        .map(Message::encode_to_vec)
+                        .unwrap_or_default(),
+                    scope
+                        .scope
+                        .as_ref()
+                        .map(Message::encode_to_vec)
+                        .unwrap_or_default(),
                     resource.schema_url.clone(),
                     scope.schema_url.clone(),
                     span.clone(),
@@ -180,7 +232,10 @@ fn flat(data: &proto::TracesData) -> Vec<Flat> {
 fn by_trace(spans: Vec<Flat>) -> BTreeMap<Vec<u8>, Vec<Flat>> {
     let mut traces = BTreeMap::<_, Vec<_>>::new();
     for span in spans {
-        traces.entry(span.4.trace_id.clone()).or_default().push(span);
+        traces
+            .entry(span.4.trace_id.clone())
+            .or_default()
+            .push(span);
     }
     traces
 }
@@ -188,18 +243,30 @@ fn by_trace(spans: Vec<Flat>) -> BTreeMap<Vec<u8>, Vec<Flat>> {
 /// Splits, checks every piece, and returns them.
 fn pieces(bytes: &Bytes, partitions: u16) -> Vec<(Piece, Bytes)> {
     let scanned = scan(bytes, &mut Blind).unwrap();
-    let services: Vec<u32> = scanned.services.iter().map(|s| s.as_ref().map_or(0, |s| s.len() as u32 + 1)).collect();
+    let services: Vec<u32> = scanned
+        .services
+        .iter()
+        .map(|s| s.as_ref().map_or(0, |s| s.len() as u32 + 1))
+        .collect();
     let split = split(bytes, &scanned, &services, partitions, 16);
     let mut order = split.order.clone();
     order.sort_unstable();
-    assert!(order.iter().copied().eq(0..scanned.spans() as u32), "every span once");
+    assert!(
+        order.iter().copied().eq(0..scanned.spans() as u32),
+        "every span once"
+    );
     split
         .pieces
         .iter()
         .map(|piece| {
             let block = &split.blocks[piece.block as usize];
             assert_eq!(piece.partition, partition_of(piece.trace, partitions));
-            (piece.clone(), Bytes::copy_from_slice(&block.bytes[piece.bytes.start as usize..piece.bytes.end as usize]))
+            (
+                piece.clone(),
+                Bytes::copy_from_slice(
+                    &block.bytes[piece.bytes.start as usize..piece.bytes.end as usize],
+                ),
+            )
         })
         .collect()
 }
@@ -328,23 +395,45 @@ proptest! {
 fn unknown_fields_travel_with_their_level() {
     // Field 100 (varint) of the resource message, the resource envelope, the scope envelope and the span.
     let unknown = [0xa0, 0x06, 0x07];
-    let mut span = proto::Span { trace_id: vec![1; 16], span_id: vec![2; 8], ..Default::default() }.encode_to_vec();
+    let mut span = proto::Span {
+        trace_id: vec![1; 16],
+        span_id: vec![2; 8],
+        ..Default::default()
+    }
+    .encode_to_vec();
     span.extend(unknown);
-    let field = |number: u8, payload: &[u8]| [&[number << 3 | 2, payload.len() as u8], payload].concat();
+    let field =
+        |number: u8, payload: &[u8]| [&[number << 3 | 2, payload.len() as u8], payload].concat();
     let scope_spans = [field(2, &span), unknown.to_vec(), field(3, b"schema")].concat();
     let resource_spans = [unknown.to_vec(), field(2, &scope_spans), field(1, &unknown)].concat();
     let bytes = Bytes::from(field(1, &resource_spans));
-    let [(piece, laid)] = &pieces(&bytes, 1)[..] else { panic!("one piece") };
-    assert_eq!(laid.windows(3).filter(|window| *window == unknown).count(), 4);
+    let [(piece, laid)] = &pieces(&bytes, 1)[..] else {
+        panic!("one piece")
+    };
+    assert_eq!(
+        laid.windows(3).filter(|window| *window == unknown).count(),
+        4
+    );
     let mut stitch = Stitch::default();
     stitch.begin_entry();
     assert_eq!(stitch.add(piece.trace, laid.clone()), Ok(1));
-    assert_eq!(stitch.finish().windows(3).filter(|window| *window == unknown).count(), 4);
+    assert_eq!(
+        stitch
+            .finish()
+            .windows(3)
+            .filter(|window| *window == unknown)
+            .count(),
+        4
+    );
 }
 
 #[test]
 fn a_bad_span_is_rejected_alone() {
-    let good = proto::Span { trace_id: vec![1; 16], span_id: vec![2; 8], ..Default::default() };
+    let good = proto::Span {
+        trace_id: vec![1; 16],
+        span_id: vec![2; 8],
+        ..Default::default()
+    };
     let bad = |change: fn(&mut proto::Span)| {
         let mut span = good.clone();
         change(&mut span);
@@ -352,41 +441,75 @@ fn a_bad_span_is_rejected_alone() {
     };
     let cases = [
         (bad(|span| span.trace_id = vec![]), SpanError::TraceIdLength),
-        (bad(|span| span.trace_id = vec![1; 15]), SpanError::TraceIdLength),
-        (bad(|span| span.trace_id = vec![1; 17]), SpanError::TraceIdLength),
-        (bad(|span| span.trace_id = vec![0; 16]), SpanError::TraceIdZero),
+        (
+            bad(|span| span.trace_id = vec![1; 15]),
+            SpanError::TraceIdLength,
+        ),
+        (
+            bad(|span| span.trace_id = vec![1; 17]),
+            SpanError::TraceIdLength,
+        ),
+        (
+            bad(|span| span.trace_id = vec![0; 16]),
+            SpanError::TraceIdZero,
+        ),
         (bad(|span| span.span_id = vec![]), SpanError::SpanIdLength),
-        (bad(|span| span.span_id = vec![1; 16]), SpanError::SpanIdLength),
+        (
+            bad(|span| span.span_id = vec![1; 16]),
+            SpanError::SpanIdLength,
+        ),
         (bad(|span| span.span_id = vec![0; 8]), SpanError::SpanIdZero),
-        (bad(|span| span.parent_span_id = vec![1; 7]), SpanError::ParentIdLength),
+        (
+            bad(|span| span.parent_span_id = vec![1; 7]),
+            SpanError::ParentIdLength,
+        ),
     ];
     for (bad, expected) in cases {
         let spans = vec![good.clone(), bad, good.clone()];
         let data = proto::TracesData {
             resource_spans: vec![proto::ResourceSpans {
-                scope_spans: vec![proto::ScopeSpans { spans, ..Default::default() }],
+                scope_spans: vec![proto::ScopeSpans {
+                    spans,
+                    ..Default::default()
+                }],
                 ..Default::default()
             }],
         };
         for bytes in both_orders(&data) {
             let scanned = scan(&bytes, &mut Blind).unwrap();
-            assert_eq!((scanned.spans(), scanned.rejected, scanned.reason), (2, 1, Some(expected)));
+            assert_eq!(
+                (scanned.spans(), scanned.rejected, scanned.reason),
+                (2, 1, Some(expected))
+            );
         }
     }
 }
 
 #[test]
 fn a_piece_of_another_trace_is_not_exported() {
-    let span = proto::Span { trace_id: vec![1; 16], span_id: vec![2; 8], ..Default::default() };
+    let span = proto::Span {
+        trace_id: vec![1; 16],
+        span_id: vec![2; 8],
+        ..Default::default()
+    };
     let data = proto::TracesData {
         resource_spans: vec![proto::ResourceSpans {
-            scope_spans: vec![proto::ScopeSpans { spans: vec![span], ..Default::default() }],
+            scope_spans: vec![proto::ScopeSpans {
+                spans: vec![span],
+                ..Default::default()
+            }],
             ..Default::default()
         }],
     };
     let bytes = Bytes::from(data.encode_to_vec());
     let mut stitch = Stitch::default();
-    assert_eq!(stitch.add(TraceId(5), bytes.clone()), Err(StitchError::OtherTrace));
-    assert!(matches!(stitch.add(TraceId(5), bytes.slice(1..)), Err(StitchError::Damaged(_))));
+    assert_eq!(
+        stitch.add(TraceId(5), bytes.clone()),
+        Err(StitchError::OtherTrace)
+    );
+    assert!(matches!(
+        stitch.add(TraceId(5), bytes.slice(1..)),
+        Err(StitchError::Damaged(_))
+    ));
     assert_eq!(stitch.spans(), 0);
 }

@@ -9,7 +9,9 @@ const PRIME: u32 = 0x0100_0193;
 /// a signed number, modulo `partitions` (which must not be 0).
 #[must_use]
 pub fn partition_of(trace: TraceId, partitions: u16) -> u16 {
-    let hash = trace.hex().iter().fold(OFFSET_BASIS, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(PRIME));
+    let hash = trace.hex().iter().fold(OFFSET_BASIS, |hash, byte| {
+        (hash ^ u32::from(*byte)).wrapping_mul(PRIME)
+    });
     let positive = hash.cast_signed().unsigned_abs();
     #[allow(clippy::cast_possible_truncation, reason = "a remainder of a u16")]
     let partition = (positive % u32::from(partitions)) as u16;
@@ -33,7 +35,11 @@ mod tests {
         for (hex, of_8, of_12, of_64) in vectors {
             let id = TraceId::from_hex(hex).unwrap();
             assert_eq!(
-                [partition_of(id, 8), partition_of(id, 12), partition_of(id, 64)],
+                [
+                    partition_of(id, 8),
+                    partition_of(id, 12),
+                    partition_of(id, 64)
+                ],
                 [of_8, of_12, of_64],
                 "{hex}"
             );

@@ -73,8 +73,13 @@ impl Scan {
     }
 
     /// `service.name` of each resource, where it is a text.
-    pub fn service_names<'a>(&'a self, request: &'a [u8]) -> impl Iterator<Item = Option<&'a [u8]>> {
-        self.services.iter().map(|range| request.get(range.clone()?))
+    pub fn service_names<'a>(
+        &'a self,
+        request: &'a [u8],
+    ) -> impl Iterator<Item = Option<&'a [u8]>> {
+        self.services
+            .iter()
+            .map(|range| request.get(range.clone()?))
     }
 
     /// The trace of each sound span, in wire order.
@@ -93,7 +98,12 @@ impl Scan {
         self.parts.get(wide(&envelope.parts)).unwrap_or_default()
     }
 
-    fn resource_spans(&mut self, request: &[u8], message: &[u8], visitor: &mut impl Visitor) -> Result<(), WireError> {
+    fn resource_spans(
+        &mut self,
+        request: &[u8],
+        message: &[u8],
+        visitor: &mut impl Visitor,
+    ) -> Result<(), WireError> {
         let resource = index(self.resources.len());
         let envelope = self.envelope(request, message, resource, |number, value| match number {
             1 | 3 => value.bytes().map(drop),
@@ -146,7 +156,13 @@ impl Scan {
         let start = offset_in(request, message);
         let (start, end) = (index(start), index(start + message.len()));
         match scan_span(message, visitor) {
-            Ok(head) => self.spans.push(SpanPlace { trace: head.trace, span: head.span, start, end, scope }),
+            Ok(head) => self.spans.push(SpanPlace {
+                trace: head.trace,
+                span: head.span,
+                start,
+                end,
+                scope,
+            }),
             Err(error) => {
                 self.rejected += 1;
                 self.reason.get_or_insert(error);
@@ -174,12 +190,20 @@ impl Scan {
             }
             check(number, field)?;
             len += at - start;
-            match self.parts.get_mut(first..).and_then(|parts| parts.last_mut()) {
+            match self
+                .parts
+                .get_mut(first..)
+                .and_then(|parts| parts.last_mut())
+            {
                 Some(last) if last.end == index(start) => last.end = index(at),
                 _ => self.parts.push(index(start)..index(at)),
             }
         }
-        Ok(Envelope { resource, parts: index(first)..index(self.parts.len()), len })
+        Ok(Envelope {
+            resource,
+            parts: index(first)..index(self.parts.len()),
+            len,
+        })
     }
 }
 
@@ -224,7 +248,10 @@ fn check_scope(message: &[u8]) -> Result<(), WireError> {
 }
 
 /// Positions and counts inside one request fit: its length was checked.
-#[allow(clippy::cast_possible_truncation, reason = "checked at the entry of `scan`")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "checked at the entry of `scan`"
+)]
 pub(crate) fn index(position: usize) -> u32 {
     position as u32
 }

@@ -109,7 +109,16 @@ pub(crate) fn scan_span(message: &[u8], visitor: &mut impl Visitor) -> Result<Sp
         }
     }
     let (trace, span, root) = ids(trace, span, parent)?;
-    let head = SpanHead { trace, span, start, end, status, kind, flags, root };
+    let head = SpanHead {
+        trace,
+        span,
+        start,
+        end,
+        status,
+        kind,
+        flags,
+        root,
+    };
     visitor.end_span(&head);
     Ok(head)
 }
@@ -132,7 +141,10 @@ fn ids(trace: &[u8], span: &[u8], parent: &[u8]) -> Result<(TraceId, u64, bool),
 }
 
 /// Protobuf reads a 32-bit enum or integer from the low half of the varint.
-#[allow(clippy::cast_possible_truncation, reason = "what every protobuf reader does with a 32-bit field")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "what every protobuf reader does with a 32-bit field"
+)]
 fn low32(varint: u64) -> u32 {
     varint as u32
 }

@@ -25,7 +25,9 @@ mod tests {
     #[test]
     fn spans_are_counted_over_all_scopes_up_to_broken_framing() {
         // Two resources: scopes with two spans and one span; one scope without any.
-        let request = [0x0a, 10, 0x12, 4, 0x12, 0, 0x12, 0, 0x12, 2, 0x12, 0, 0x0a, 2, 0x12, 0];
+        let request = [
+            0x0a, 10, 0x12, 4, 0x12, 0, 0x12, 0, 0x12, 2, 0x12, 0, 0x0a, 2, 0x12, 0,
+        ];
         assert_eq!(count_spans(&request), 3);
         assert_eq!(count_spans(&[]), 0);
         assert_eq!(count_spans(&[request.as_slice(), &[0x0a, 9]].concat()), 3);

@@ -72,20 +72,47 @@ struct Run {
 /// Lays out the spans of `scan`. `services[i]` is the service of resource `i`; `header` bytes of zeros are left before
 /// each piece.
 #[must_use]
-pub fn split(request: &[u8], scan: &Scan, services: &[u32], partitions: u16, header: usize) -> Split {
+pub fn split(
+    request: &[u8],
+    scan: &Scan,
+    services: &[u32],
+    partitions: u16,
+    header: usize,
+) -> Split {
     let mut drafts = group(scan, services, partitions);
-    drafts.pieces.sort_by_key(|draft| (draft.service, draft.partition));
-    let mut out = Split { order: Vec::with_capacity(scan.spans.len()), ..Split::default() };
+    drafts
+        .pieces
+        .sort_by_key(|draft| (draft.service, draft.partition));
+    let mut out = Split {
+        order: Vec::with_capacity(scan.spans.len()),
+        ..Split::default()
+    };
     out.pieces.reserve_exact(drafts.pieces.len());
     let mut runs = Vec::new();
     for draft in &drafts.pieces {
-        if out.blocks.last().is_none_or(|block| block.service != draft.service) {
+        if out
+            .blocks
+            .last()
+            .is_none_or(|block| block.service != draft.service)
+        {
             let room = request.len() / 8 + header * drafts.pieces.len();
-            let whole = out.blocks.is_empty() && services.iter().all(|service| *service == draft.service);
+            let whole =
+                out.blocks.is_empty() && services.iter().all(|service| *service == draft.service);
             let room = if whole { request.len() + room } else { room };
-            out.blocks.push(PieceBlock { service: draft.service, bytes: Vec::with_capacity(room) });
+            out.blocks.push(PieceBlock {
+                service: draft.service,
+                bytes: Vec::with_capacity(room),
+            });
         }
-        lay_out(request, scan, &drafts.next, draft, header, &mut runs, &mut out);
+        lay_out(
+            request,
+            scan,
+            &drafts.next,
+            draft,
+            header,
+            &mut runs,
+            &mut out,
+        );
     }
     for block in &mut out.blocks {
         // The cache charges what a block really holds; a block with much slack would be charged for air.
@@ -100,22 +127,38 @@ pub fn split(request: &[u8], scan: &Scan, services: &[u32], partitions: u16, hea
 fn group(scan: &Scan, services: &[u32], partitions: u16) -> Drafts {
     let hasher = FixedState::default();
     let mut table: HashTable<u32> = HashTable::new();
-    let mut drafts = Drafts { pieces: Vec::new(), next: vec![NONE; scan.spans.len()] };
+    let mut drafts = Drafts {
+        pieces: Vec::new(),
+        next: vec![NONE; scan.spans.len()],
+    };
     let mut last = 0_usize;
     for (place, span) in scan.spans.iter().zip(0_u32..) {
         let service = service_of(scan, services, place);
         let same = |draft: &Draft| draft.trace == place.trace && draft.service == service;
         if !drafts.pieces.get(last).is_some_and(same) {
             let hash = hasher.hash_one((place.trace.0, service));
-            let found = table.find(hash, |index| drafts.pieces.get(*index as usize).is_some_and(same)).copied();
+            let found = table
+                .find(hash, |index| {
+                    drafts.pieces.get(*index as usize).is_some_and(same)
+                })
+                .copied();
             last = if let Some(index) = found {
                 index as usize
             } else {
                 let partition = partition_of(place.trace, partitions);
                 let index = drafts.pieces.len();
-                drafts.pieces.push(Draft { trace: place.trace, service, partition, first: NONE, last: NONE });
+                drafts.pieces.push(Draft {
+                    trace: place.trace,
+                    service,
+                    partition,
+                    first: NONE,
+                    last: NONE,
+                });
                 table.insert_unique(hash, super::scan::index(index), |index| {
-                    drafts.pieces.get(*index as usize).map_or(0, |d| hasher.hash_one((d.trace.0, d.service)))
+                    drafts
+                        .pieces
+                        .get(*index as usize)
+                        .map_or(0, |d| hasher.hash_one((d.trace.0, d.service)))
                 });
                 index
             };
@@ -138,7 +181,10 @@ fn link(drafts: &mut Drafts, piece: usize, span: u32) {
 }
 
 fn service_of(scan: &Scan, services: &[u32], place: &SpanPlace) -> u32 {
-    let resource = scan.scopes.get(place.scope as usize).map_or(0, |scope| scope.resource);
+    let resource = scan
+        .scopes
+        .get(place.scope as usize)
+        .map_or(0, |scope| scope.resource);
     services.get(resource as usize).copied().unwrap_or_default()
 }
 
@@ -159,7 +205,10 @@ fn lay_out(
         let len = field_len((place.end - place.start) as usize);
         match runs.last_mut() {
             Some(run) if run.scope == place.scope => run.payload += len,
-            _ => runs.push(Run { scope: place.scope, payload: len }),
+            _ => runs.push(Run {
+                scope: place.scope,
+                payload: len,
+            }),
         }
         span = next.get(span as usize).copied().unwrap_or(NONE);
     }
@@ -170,17 +219,29 @@ fn lay_out(
     };
     bytes.resize(bytes.len() + header, 0);
     let start = super::scan::index(bytes.len());
-    let mut places =
-        out.order.get(first as usize..).unwrap_or_default().iter().filter_map(|i| scan.spans.get(*i as usize));
+    let mut places = out
+        .order
+        .get(first as usize..)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|i| scan.spans.get(*i as usize));
     for resource in runs.chunk_by(|a, b| resource_of(scan, a) == resource_of(scan, b)) {
         write_resource(request, scan, resource, &mut places, bytes);
     }
     let end = super::scan::index(bytes.len());
-    out.pieces.push(Piece { trace: draft.trace, partition: draft.partition, block, bytes: start..end, spans });
+    out.pieces.push(Piece {
+        trace: draft.trace,
+        partition: draft.partition,
+        block,
+        bytes: start..end,
+        spans,
+    });
 }
 
 fn resource_of(scan: &Scan, run: &Run) -> Option<u32> {
-    scan.scopes.get(run.scope as usize).map(|scope| scope.resource)
+    scan.scopes
+        .get(run.scope as usize)
+        .map(|scope| scope.resource)
 }
 
 fn scope_len(scope: &Envelope, run: &Run) -> usize {
@@ -194,10 +255,17 @@ fn write_resource<'a>(
     places: &mut impl Iterator<Item = &'a SpanPlace>,
     out: &mut Vec<u8>,
 ) {
-    let scopes = || runs.iter().filter_map(|run| Some((run, scan.scopes.get(run.scope as usize)?)));
-    let resource = runs.first().and_then(|run| scan.resources.get(resource_of(scan, run)? as usize));
+    let scopes = || {
+        runs.iter()
+            .filter_map(|run| Some((run, scan.scopes.get(run.scope as usize)?)))
+    };
+    let resource = runs
+        .first()
+        .and_then(|run| scan.resources.get(resource_of(scan, run)? as usize));
     let Some(resource) = resource else { return };
-    let payload: usize = scopes().map(|(run, scope)| field_len(scope_len(scope, run))).sum();
+    let payload: usize = scopes()
+        .map(|(run, scope)| field_len(scope_len(scope, run)))
+        .sum();
     put_field_header(out, 1, resource.len + payload);
     scan.write_envelope(request, resource, out);
     for (run, scope) in scopes() {
@@ -207,7 +275,9 @@ fn write_resource<'a>(
         while out.len() < end
             && let Some(place) = places.next()
         {
-            let span = request.get(place.start as usize..place.end as usize).unwrap_or_default();
+            let span = request
+                .get(place.start as usize..place.end as usize)
+                .unwrap_or_default();
             put_field_header(out, 2, span.len());
             out.extend_from_slice(span);
         }

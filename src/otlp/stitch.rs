@@ -56,10 +56,17 @@ impl Stitch {
     /// One piece with only some of its spans, counted in wire order; `None` when it is damaged.
     pub(super) fn of_spans(piece: &Bytes, spans: &Range<usize>) -> Option<Self> {
         let scan = scan(piece, &mut Blind).ok()?;
-        let skipped =
-            (0..scan.spans.len()).filter(|number| !spans.contains(number)).map(|number| (0, number)).collect();
+        let skipped = (0..scan.spans.len())
+            .filter(|number| !spans.contains(number))
+            .map(|number| (0, number))
+            .collect();
         let pieces = vec![(piece.clone(), scan)];
-        Some(Self { pieces, bytes: piece.len(), skipped, ..Self::default() })
+        Some(Self {
+            pieces,
+            bytes: piece.len(),
+            skipped,
+            ..Self::default()
+        })
     }
 
     /// The next piece begins another entry: duplicates are looked for within one entry only.
@@ -97,9 +104,17 @@ impl Stitch {
             }
             let bytes = piece.get(place.start as usize..place.end as usize);
             let same = |(other, start, end): Place| {
-                self.pieces.get(other).and_then(|(piece, _)| piece.get(start as usize..end as usize)) == bytes
+                self.pieces
+                    .get(other)
+                    .and_then(|(piece, _)| piece.get(start as usize..end as usize))
+                    == bytes
             };
-            if same(first) || self.homonyms.iter().any(|(id, other)| *id == place.span && same(*other)) {
+            if same(first)
+                || self
+                    .homonyms
+                    .iter()
+                    .any(|(id, other)| *id == place.span && same(*other))
+            {
                 self.duplicates += 1;
                 self.skipped.insert((index, number));
             } else {
@@ -134,7 +149,11 @@ impl Stitch {
     pub fn finish(self) -> Bytes {
         let mut resources = Resources::default();
         for (index, (piece, scan)) in self.pieces.iter().enumerate() {
-            let slots: Vec<_> = scan.scopes.iter().map(|scope| resources.slot(piece, scan, scope)).collect();
+            let slots: Vec<_> = scan
+                .scopes
+                .iter()
+                .map(|scope| resources.slot(piece, scan, scope))
+                .collect();
             for (number, place) in scan.spans.iter().enumerate() {
                 if (self.skipped.is_empty() || !self.skipped.contains(&(index, number)))
                     && let Some(Some((resource, scope))) = slots.get(place.scope as usize)
@@ -161,16 +180,22 @@ impl Resources {
     /// Which resource and scope of the request a piece's scope is.
     fn slot(&mut self, piece: &[u8], scan: &Scan, scope: &Envelope) -> Option<(usize, usize)> {
         let resource = envelope_bytes(piece, scan, scan.resources.get(scope.resource as usize)?);
-        let slot = *self.by_bytes.entry_ref(resource.as_slice()).or_insert_with(|| {
-            self.list.push((resource.clone(), Scopes::default()));
-            self.list.len() - 1
-        });
+        let slot = *self
+            .by_bytes
+            .entry_ref(resource.as_slice())
+            .or_insert_with(|| {
+                self.list.push((resource.clone(), Scopes::default()));
+                self.list.len() - 1
+            });
         let (_, scopes) = self.list.get_mut(slot)?;
         Some((slot, scopes.slot(&envelope_bytes(piece, scan, scope))))
     }
 
     fn add(&mut self, resource: usize, scope: usize, span: Place) {
-        let scopes = self.list.get_mut(resource).map(|(_, scopes)| &mut scopes.list);
+        let scopes = self
+            .list
+            .get_mut(resource)
+            .map(|(_, scopes)| &mut scopes.list);
         if let Some(scope) = scopes.and_then(|scopes| scopes.get_mut(scope)) {
             scope.payload += field_len((span.2 - span.1) as usize);
             scope.spans.push(span);
@@ -187,7 +212,11 @@ fn envelope_bytes(piece: &[u8], scan: &Scan, envelope: &Envelope) -> Vec<u8> {
 impl Scopes {
     fn slot(&mut self, envelope: &[u8]) -> usize {
         *self.by_bytes.entry_ref(envelope).or_insert_with(|| {
-            self.list.push(ScopeOut { envelope: envelope.to_vec(), spans: Vec::new(), payload: 0 });
+            self.list.push(ScopeOut {
+                envelope: envelope.to_vec(),
+                spans: Vec::new(),
+                payload: 0,
+            });
             self.list.len() - 1
         })
     }
@@ -197,14 +226,18 @@ impl Scopes {
         if filled().next().is_none() {
             return;
         }
-        let payload: usize = filled().map(|scope| field_len(scope.envelope.len() + scope.payload)).sum();
+        let payload: usize = filled()
+            .map(|scope| field_len(scope.envelope.len() + scope.payload))
+            .sum();
         put_field_header(out, 1, resource.len() + payload);
         out.extend_from_slice(resource);
         for scope in filled() {
             put_field_header(out, 2, scope.envelope.len() + scope.payload);
             out.extend_from_slice(&scope.envelope);
             for (piece, start, end) in &scope.spans {
-                let span = pieces.get(*piece).and_then(|(bytes, _)| bytes.get(*start as usize..*end as usize));
+                let span = pieces
+                    .get(*piece)
+                    .and_then(|(bytes, _)| bytes.get(*start as usize..*end as usize));
                 let span = span.unwrap_or_default();
                 put_field_header(out, 2, span.len());
                 out.extend_from_slice(span);

@@ -62,14 +62,18 @@ fn plain_pair(message: &[u8]) -> Option<(&[u8], &[u8])> {
     match message {
         [0x0a, key_len, rest @ ..] if *key_len < 0x80 => {
             let (key, rest) = rest.split_at_checked(usize::from(*key_len))?;
-            let (0x12, rest) = rest.split_first().map(|(tag, rest)| (*tag, rest))? else { return None };
+            let (0x12, rest) = rest.split_first().map(|(tag, rest)| (*tag, rest))? else {
+                return None;
+            };
             let (length, value) = short_length(rest)?;
             (value.len() == length).then_some((key, value))
         }
         [0x12, rest @ ..] => {
             let (length, rest) = short_length(rest)?;
             let (value, rest) = rest.split_at_checked(length)?;
-            let [0x0a, key_len, key @ ..] = rest else { return None };
+            let [0x0a, key_len, key @ ..] = rest else {
+                return None;
+            };
             (*key_len < 0x80 && key.len() == usize::from(*key_len)).then_some((key, value))
         }
         _ => None,
@@ -81,10 +85,13 @@ fn plain_pair(message: &[u8]) -> Option<(&[u8], &[u8])> {
 fn short_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     match bytes {
         [a, rest @ ..] if *a < 0x80 => Some((usize::from(*a), rest)),
-        [a, b, rest @ ..] if *b < 0x80 => Some((usize::from(*a & 0x7f) | usize::from(*b) << 7, rest)),
-        [a, b, c, rest @ ..] if *c < 0x80 => {
-            Some((usize::from(*a & 0x7f) | usize::from(*b & 0x7f) << 7 | usize::from(*c) << 14, rest))
+        [a, b, rest @ ..] if *b < 0x80 => {
+            Some((usize::from(*a & 0x7f) | usize::from(*b) << 7, rest))
         }
+        [a, b, c, rest @ ..] if *c < 0x80 => Some((
+            usize::from(*a & 0x7f) | usize::from(*b & 0x7f) << 7 | usize::from(*c) << 14,
+            rest,
+        )),
         _ => None,
     }
 }
@@ -168,7 +175,11 @@ impl<'a> AnyValue<'a> {
     }
 }
 
-fn each_child<'a>(bytes: &'a [u8], leaf: &mut dyn FnMut(&'a [u8]), read: impl Fn(&'a [u8]) -> Option<AnyValue<'a>>) {
+fn each_child<'a>(
+    bytes: &'a [u8],
+    leaf: &mut dyn FnMut(&'a [u8]),
+    read: impl Fn(&'a [u8]) -> Option<AnyValue<'a>>,
+) {
     // The bytes were walked when the span was scanned: an error cannot come up here, and would only end the walk.
     let mut cursor = Cursor::new(bytes);
     while let Ok(Some((number, field))) = cursor.next() {
@@ -191,7 +202,12 @@ mod tests {
     }
 
     fn pair(key: &str, value: Proto) -> Vec<u8> {
-        proto::KeyValue { key: key.into(), value: Some(any(value)), ..Default::default() }.encode_to_vec()
+        proto::KeyValue {
+            key: key.into(),
+            value: Some(any(value)),
+            ..Default::default()
+        }
+        .encode_to_vec()
     }
 
     #[test]
@@ -199,7 +215,10 @@ mod tests {
         let long = "x".repeat(300);
         let cases = [
             (Proto::StringValue("v".into()), AnyValue::Str(b"v")),
-            (Proto::StringValue(long.clone()), AnyValue::Str(long.as_bytes())),
+            (
+                Proto::StringValue(long.clone()),
+                AnyValue::Str(long.as_bytes()),
+            ),
             (Proto::BoolValue(true), AnyValue::Bool(true)),
             (Proto::IntValue(-3), AnyValue::Int(-3)),
             (Proto::DoubleValue(1.5), AnyValue::Double(1.5)),
@@ -220,10 +239,15 @@ mod tests {
     fn a_bomb_of_nested_lists_is_refused() {
         let mut value = any(Proto::IntValue(1));
         for _ in 0..60 {
-            value = any(Proto::ArrayValue(proto::ArrayValue { values: vec![value] }));
+            value = any(Proto::ArrayValue(proto::ArrayValue {
+                values: vec![value],
+            }));
         }
         let bytes = value.encode_to_vec();
-        assert_eq!(any_value(&bytes, 0).unwrap_err(), WireError::Depth(MAX_DEPTH));
+        assert_eq!(
+            any_value(&bytes, 0).unwrap_err(),
+            WireError::Depth(MAX_DEPTH)
+        );
     }
 
     #[test]
@@ -232,14 +256,19 @@ mod tests {
             values: vec![proto::KeyValue {
                 key: "not text".into(),
                 value: Some(any(Proto::ArrayValue(proto::ArrayValue {
-                    values: vec![any(Proto::StringValue("a".into())), any(Proto::StringValue("b".into()))],
+                    values: vec![
+                        any(Proto::StringValue("a".into())),
+                        any(Proto::StringValue("b".into())),
+                    ],
                 }))),
                 ..Default::default()
             }],
         });
         let bytes = any(map).encode_to_vec();
         let mut seen = Vec::new();
-        any_value(&bytes, 0).unwrap().each_text(&mut |text| seen.push(text.to_vec()));
+        any_value(&bytes, 0)
+            .unwrap()
+            .each_text(&mut |text| seen.push(text.to_vec()));
         assert_eq!(seen, [b"a".to_vec(), b"b".to_vec()]);
     }
 }

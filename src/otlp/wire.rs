@@ -36,22 +36,38 @@ pub(crate) enum Value<'a> {
 impl<'a> Value<'a> {
     #[inline]
     pub(crate) fn varint(self) -> Result<u64, WireError> {
-        if let Self::Varint(value) = self { Ok(value) } else { Err(WireError::WireType) }
+        if let Self::Varint(value) = self {
+            Ok(value)
+        } else {
+            Err(WireError::WireType)
+        }
     }
 
     #[inline]
     pub(crate) fn fixed64(self) -> Result<u64, WireError> {
-        if let Self::Fixed64(value) = self { Ok(value) } else { Err(WireError::WireType) }
+        if let Self::Fixed64(value) = self {
+            Ok(value)
+        } else {
+            Err(WireError::WireType)
+        }
     }
 
     #[inline]
     pub(crate) fn fixed32(self) -> Result<u32, WireError> {
-        if let Self::Fixed32(value) = self { Ok(value) } else { Err(WireError::WireType) }
+        if let Self::Fixed32(value) = self {
+            Ok(value)
+        } else {
+            Err(WireError::WireType)
+        }
     }
 
     #[inline]
     pub(crate) fn bytes(self) -> Result<&'a [u8], WireError> {
-        if let Self::Bytes(bytes) = self { Ok(bytes) } else { Err(WireError::WireType) }
+        if let Self::Bytes(bytes) = self {
+            Ok(bytes)
+        } else {
+            Err(WireError::WireType)
+        }
     }
 }
 
@@ -82,7 +98,9 @@ impl<'a> Cursor<'a> {
     /// The next field's number and value; `None` at the end. Inlined: it is the inside of every loop of the scan.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<(u32, Value<'a>)>, WireError> {
-        let Some((&first, rest)) = self.rest.split_first() else { return Ok(None) };
+        let Some((&first, rest)) = self.rest.split_first() else {
+            return Ok(None);
+        };
         let tag = if first < 0x80 {
             self.rest = rest;
             u64::from(first)
@@ -99,7 +117,9 @@ impl<'a> Cursor<'a> {
             1 => Value::Fixed64(u64::from_le_bytes(self.array()?)),
             2 => {
                 let length = self.varint()?;
-                let split = usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length));
+                let split = usize::try_from(length)
+                    .ok()
+                    .and_then(|length| self.rest.split_at_checked(length));
                 let (bytes, rest) = split.ok_or(WireError::Truncated)?;
                 self.rest = rest;
                 Value::Bytes(bytes)
@@ -145,7 +165,10 @@ impl<'a> Cursor<'a> {
 
     #[inline(always)]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
-        let (bytes, rest) = self.rest.split_first_chunk::<N>().ok_or(WireError::Truncated)?;
+        let (bytes, rest) = self
+            .rest
+            .split_first_chunk::<N>()
+            .ok_or(WireError::Truncated)?;
         self.rest = rest;
         Ok(*bytes)
     }
@@ -184,7 +207,9 @@ mod tests {
 
     fn first(bytes: &[u8]) -> Result<Option<(u32, String)>, WireError> {
         let mut cursor = Cursor::new(bytes);
-        Ok(cursor.next()?.map(|(number, value)| (number, format!("{value:?}"))))
+        Ok(cursor
+            .next()?
+            .map(|(number, value)| (number, format!("{value:?}"))))
     }
 
     #[test]
@@ -192,8 +217,18 @@ mod tests {
         let cases: &[(&[u8], WireError)] = &[
             (&[0x0a], WireError::Truncated),
             (&[0x0a, 0x05, 1, 2], WireError::Truncated),
-            (&[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], WireError::Truncated),
-            (&[0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02], WireError::Varint),
+            (
+                &[
+                    0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
+                ],
+                WireError::Truncated,
+            ),
+            (
+                &[
+                    0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02,
+                ],
+                WireError::Varint,
+            ),
             (&[0x08, 0x80], WireError::Truncated),
             (&[0x09, 1, 2, 3], WireError::Truncated),
             (&[0x0d, 1, 2, 3], WireError::Truncated),
@@ -202,7 +237,10 @@ mod tests {
             (&[0x0e], WireError::WireType),
             (&[0x0f], WireError::WireType),
             (&[0x00, 0x01], WireError::FieldNumber),
-            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], WireError::FieldNumber),
+            (
+                &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
+                WireError::FieldNumber,
+            ),
         ];
         for (bytes, expected) in cases {
             assert_eq!(first(bytes).unwrap_err(), *expected, "{bytes:02x?}");
@@ -212,15 +250,37 @@ mod tests {
     #[test]
     fn reads_each_wire_type() {
         assert_eq!(first(&[]).unwrap(), None);
-        assert_eq!(first(&[0x08, 0xac, 0x02]).unwrap(), Some((1, "Varint(300)".into())));
-        assert_eq!(first(&[0x0a, 2, 7, 7]).unwrap(), Some((1, "Bytes([7, 7])".into())));
-        assert_eq!(first(&[0x85, 0x01, 1, 0, 0, 0]).unwrap(), Some((16, "Fixed32(1)".into())));
-        assert_eq!(first(&[0x39, 1, 0, 0, 0, 0, 0, 0, 0]).unwrap(), Some((7, "Fixed64(1)".into())));
+        assert_eq!(
+            first(&[0x08, 0xac, 0x02]).unwrap(),
+            Some((1, "Varint(300)".into()))
+        );
+        assert_eq!(
+            first(&[0x0a, 2, 7, 7]).unwrap(),
+            Some((1, "Bytes([7, 7])".into()))
+        );
+        assert_eq!(
+            first(&[0x85, 0x01, 1, 0, 0, 0]).unwrap(),
+            Some((16, "Fixed32(1)".into()))
+        );
+        assert_eq!(
+            first(&[0x39, 1, 0, 0, 0, 0, 0, 0, 0]).unwrap(),
+            Some((7, "Fixed64(1)".into()))
+        );
     }
 
     #[test]
     fn lengths_equal_what_is_written() {
-        for value in [0, 1, 127, 128, 16_383, 16_384, 2_097_151, 2_097_152, usize::MAX] {
+        for value in [
+            0,
+            1,
+            127,
+            128,
+            16_383,
+            16_384,
+            2_097_151,
+            2_097_152,
+            usize::MAX,
+        ] {
             let mut out = Vec::new();
             put_varint(&mut out, value);
             assert_eq!(out.len(), varint_len(value), "{value}");

@@ -5,7 +5,8 @@ use super::health::Health;
 use super::receive::Intakes;
 use super::start_error::StartError;
 use crate::admin::{
-    Board, ExporterSource, MemoryCaps, ReceiverSource, SamplerSource, Server, Sources, health_routes, metrics_routes,
+    Board, ExporterSource, MemoryCaps, ReceiverSource, SamplerSource, Server, Sources,
+    health_routes, metrics_routes,
 };
 use crate::clock::SharedClock;
 use crate::config::settings::Config;
@@ -29,9 +30,17 @@ const HEALTH: (&str, &str) = ("health_check", "extensions.health_check");
 
 impl Admin {
     /// Takes the ports of the config and serves them; not ready yet.
-    pub(super) async fn start(config: &Config, health: Health, clock: SharedClock) -> Result<Self, StartError> {
+    pub(super) async fn start(
+        config: &Config,
+        health: Health,
+        clock: SharedClock,
+    ) -> Result<Self, StartError> {
         let board = Arc::new(Board::new(Box::new(health), clock));
-        let mut this = Self { board: board.clone(), server: Server::default(), addresses: Vec::new() };
+        let mut this = Self {
+            board: board.clone(),
+            server: Server::default(),
+            addresses: Vec::new(),
+        };
         // Both first, so that a taken port is all that happens.
         let metrics = listener(METRICS.1, config.telemetry.metrics_address.as_deref()).await?;
         let health = listener(HEALTH.1, config.health.as_deref()).await?;
@@ -44,7 +53,13 @@ impl Admin {
         Ok(this)
     }
 
-    fn serve(&mut self, page: &str, listener: TcpListener, address: SocketAddr, routes: axum::Router) {
+    fn serve(
+        &mut self,
+        page: &str,
+        listener: TcpListener,
+        address: SocketAddr,
+        routes: axum::Router,
+    ) {
         tracing::info!(page, %address, "listening");
         self.server.serve(listener, routes);
         self.addresses.push((page.to_owned(), address));
@@ -63,9 +78,16 @@ impl Drop for Admin {
     }
 }
 
-async fn listener(key: &'static str, endpoint: Option<&str>) -> Result<Option<(TcpListener, SocketAddr)>, StartError> {
-    let Some(endpoint) = endpoint else { return Ok(None) };
-    let listener = bind(endpoint).await.map_err(|source| StartError::Admin { key, source })?;
+async fn listener(
+    key: &'static str,
+    endpoint: Option<&str>,
+) -> Result<Option<(TcpListener, SocketAddr)>, StartError> {
+    let Some(endpoint) = endpoint else {
+        return Ok(None);
+    };
+    let listener = bind(endpoint)
+        .await
+        .map_err(|source| StartError::Admin { key, source })?;
     let address = listener.local_addr()?;
     Ok(Some((listener, address)))
 }
@@ -85,9 +107,19 @@ impl Parts<'_> {
         let receivers = self.intakes.stats.iter();
         let exporters = self.exporters.iter();
         Sources {
-            receivers: receivers.map(|(id, stats)| ReceiverSource { id: id.clone(), stats: stats.clone() }).collect(),
+            receivers: receivers
+                .map(|(id, stats)| ReceiverSource {
+                    id: id.clone(),
+                    stats: stats.clone(),
+                })
+                .collect(),
             samplers: self.samplers(),
-            exporters: exporters.map(|(id, stats)| ExporterSource { id: id.clone(), stats: stats.clone() }).collect(),
+            exporters: exporters
+                .map(|(id, stats)| ExporterSource {
+                    id: id.clone(),
+                    stats: stats.clone(),
+                })
+                .collect(),
             log: self.shared.log.clone(),
             services: self.shared.services.clone(),
             intake: self.intakes.budget.clone(),
@@ -99,18 +131,40 @@ impl Parts<'_> {
 
     fn samplers(&self) -> Vec<SamplerSource> {
         let instances = self.config.instances.iter().zip(self.samplers);
-        let source = |(settings, sampler): (&crate::config::settings::PipelineSettings, &Sampler)| SamplerSource {
-            pipeline: sampler.id.clone(),
-            processor: settings.sampler.id.clone(),
-            stats: sampler.stats.clone(),
-            deliveries: settings.exporters.iter().cloned().zip(sampler.deliveries.iter().cloned()).collect(),
-            decisions: sampler.decisions.clone(),
-        };
+        let source =
+            |(settings, sampler): (&crate::config::settings::PipelineSettings, &Sampler)| {
+                SamplerSource {
+                    pipeline: sampler.id.clone(),
+                    processor: settings.sampler.id.clone(),
+                    stats: sampler.stats.clone(),
+                    deliveries: settings
+                        .exporters
+                        .iter()
+                        .cloned()
+                        .zip(sampler.deliveries.iter().cloned())
+                        .collect(),
+                    decisions: sampler.decisions.clone(),
+                }
+            };
         instances.map(source).collect()
     }
 }
 
 fn caps(budgets: Budgets) -> MemoryCaps {
-    let Budgets { total, intake, window, skeletons, memory, cache } = budgets;
-    MemoryCaps { total, intake, window, cache, skeletons, decisions: memory }
+    let Budgets {
+        total,
+        intake,
+        window,
+        skeletons,
+        memory,
+        cache,
+    } = budgets;
+    MemoryCaps {
+        total,
+        intake,
+        window,
+        cache,
+        skeletons,
+        decisions: memory,
+    }
 }

@@ -28,8 +28,19 @@ impl Budgets {
     /// Divides `memory.total`; `skeletons` is what the config gives them.
     pub(crate) fn of(memory: &MemorySettings, skeletons: u64) -> Self {
         let total = memory.total;
-        let (intake, window, ids) = (total / INTAKE_PART, total / WINDOW_PART, total / MEMORY_PART);
+        let (intake, window, ids) = (
+            total / INTAKE_PART,
+            total / WINDOW_PART,
+            total / MEMORY_PART,
+        );
         let cache = total.saturating_sub(intake + window + ids + skeletons);
-        Self { total, intake, window, skeletons, memory: ids, cache }
+        Self {
+            total,
+            intake,
+            window,
+            skeletons,
+            memory: ids,
+            cache,
+        }
     }
 }

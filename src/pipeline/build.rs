@@ -24,10 +24,16 @@ pub(super) struct Core {
 /// thirds of a skeleton page of pieces.
 const MAX_TRACE_SPANS: u64 = 1_000_000;
 
-pub(super) fn build(config: &Config, memory: &MemorySettings, clock: SharedClock) -> Result<Core, StartError> {
+pub(super) fn build(
+    config: &Config,
+    memory: &MemorySettings,
+    clock: SharedClock,
+) -> Result<Core, StartError> {
     let (programs, atoms) = compile(&config.instances)?;
     let Some(first) = config.instances.first().map(|pipeline| &pipeline.sampler) else {
-        return Err(StartError::Thread(std::io::Error::other("the config has no pipeline")));
+        return Err(StartError::Thread(std::io::Error::other(
+            "the config has no pipeline",
+        )));
     };
     let budgets = Budgets::of(memory, first.memory.skeletons(memory.total));
     let directory = Directory::open(&first.log)?;
@@ -36,22 +42,54 @@ pub(super) fn build(config: &Config, memory: &MemorySettings, clock: SharedClock
     let at = resume_after(&open);
     let partitions = directory.partitions();
     if partitions != first.log.partitions {
-        return Err(StartError::Partitions { in_log: partitions, in_config: first.log.partitions });
+        return Err(StartError::Partitions {
+            in_log: partitions,
+            in_config: first.log.partitions,
+        });
     }
     let services = Arc::new(Services::new(memory));
     // In memory the log itself is the payload: a cache in front of it would hold everything twice.
-    let cache = if first.log.store == StoreKind::Memory { 0 } else { budgets.cache };
+    let cache = if first.log.store == StoreKind::Memory {
+        0
+    } else {
+        budgets.cache
+    };
     let budgets = Budgets { cache, ..budgets };
-    let log: Arc<dyn Log<Scanned>> =
-        SpanLog::open(&directory, &first.log, memory, cache, budgets.window, services.clone(), clock, at)?;
-    let shared = Shared { atoms: Arc::new(atoms), services, log, on_full: memory.on_full, partitions };
+    let log: Arc<dyn Log<Scanned>> = SpanLog::open(
+        &directory,
+        &first.log,
+        memory,
+        cache,
+        budgets.window,
+        services.clone(),
+        clock,
+        at,
+    )?;
+    let shared = Shared {
+        atoms: Arc::new(atoms),
+        services,
+        log,
+        on_full: memory.on_full,
+        partitions,
+    };
     let mut samplers = Vec::new();
     for ((pipeline, program), sampler) in config.instances.iter().zip(programs).zip(open) {
-        let rules = fingerprint(&pipeline.sampler.policies, pipeline.sampler.sample_on_first_match);
-        let sources = pipeline.receivers.iter().map(|id| SourceId::of(id)).collect();
+        let rules = fingerprint(
+            &pipeline.sampler.policies,
+            pipeline.sampler.sample_on_first_match,
+        );
+        let sources = pipeline
+            .receivers
+            .iter()
+            .map(|id| SourceId::of(id))
+            .collect();
         samplers.push(sampler.start(&shared, program, rules, sources)?);
     }
-    Ok(Core { shared, samplers, budgets })
+    Ok(Core {
+        shared,
+        samplers,
+        budgets,
+    })
 }
 
 /// Compiles all rule sets against one table of tests.
@@ -63,12 +101,24 @@ pub(crate) fn compile(pipelines: &[PipelineSettings]) -> Result<(Vec<Program>, A
         programs.push(compiler.compile(&pipeline.sampler.policies)?);
     }
     let text_keys = TextKeys::new(TEXT_KEYS.iter().copied());
-    let atoms = builder.build(text_keys, Arc::new(ValueIds::default())).map_err(StartError::Keywords)?;
+    let atoms = builder
+        .build(text_keys, Arc::new(ValueIds::default()))
+        .map_err(StartError::Keywords)?;
     let bits = atoms.bits();
-    Ok((programs.into_iter().map(|program| program.link(bits)).collect(), atoms))
+    Ok((
+        programs
+            .into_iter()
+            .map(|program| program.link(bits))
+            .collect(),
+        atoms,
+    ))
 }
 
-fn open_samplers(config: &Config, directory: &Directory, budgets: &Budgets) -> Result<Vec<OpenSampler>, StartError> {
+fn open_samplers(
+    config: &Config,
+    directory: &Directory,
+    budgets: &Budgets,
+) -> Result<Vec<OpenSampler>, StartError> {
     let instances = config.instances.len() as u64;
     let open = config.instances.iter().map(|pipeline| {
         let settings = sampler_settings(pipeline, budgets, instances);
@@ -79,19 +129,28 @@ fn open_samplers(config: &Config, directory: &Directory, budgets: &Budgets) -> R
 
 fn resume_after(samplers: &[OpenSampler]) -> OpenAt {
     let ends = samplers.iter().map(OpenSampler::resume_after);
-    let (beyond, stamp) = ends.fold((0, 0), |(a, b), (beyond, stamp)| (a.max(beyond), b.max(stamp)));
+    let (beyond, stamp) = ends.fold((0, 0), |(a, b), (beyond, stamp)| {
+        (a.max(beyond), b.max(stamp))
+    });
     OpenAt { beyond, stamp }
 }
 
-fn sampler_settings(pipeline: &PipelineSettings, budgets: &Budgets, instances: u64) -> SamplerSettings {
+fn sampler_settings(
+    pipeline: &PipelineSettings,
+    budgets: &Budgets,
+    instances: u64,
+) -> SamplerSettings {
     let InstanceSettings { log, .. } = &pipeline.sampler;
     let settings = &pipeline.sampler;
     SamplerSettings {
         id: pipeline.name.clone(),
         decision_wait: settings.decision_wait.as_secs().max(1),
-        decision_wait_after_root: settings.decision_wait_after_root_received.map(|wait| wait.as_secs()),
+        decision_wait_after_root: settings
+            .decision_wait_after_root_received
+            .map(|wait| wait.as_secs()),
         late_window: u32::try_from(settings.late_window.as_secs()).unwrap_or(u32::MAX),
-        max_trace_spans: u32::try_from(settings.maximum_trace_spans.unwrap_or(MAX_TRACE_SPANS)).unwrap_or(u32::MAX),
+        max_trace_spans: u32::try_from(settings.maximum_trace_spans.unwrap_or(MAX_TRACE_SPANS))
+            .unwrap_or(u32::MAX),
         max_trace_bytes: settings.maximum_trace_size_bytes.unwrap_or(u64::MAX),
         skeleton_cap: budgets.skeletons / instances.max(1),
         memory_cap: budgets.memory / instances.max(1),

@@ -14,7 +14,9 @@ use crate::sampler::{CheckReport, Checked};
 /// When the rules do not compile or the directory cannot be opened.
 pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> {
     let (programs, atoms) = compile(&config.instances)?;
-    let Some(first) = config.instances.first() else { return Ok(Vec::new()) };
+    let Some(first) = config.instances.first() else {
+        return Ok(Vec::new());
+    };
     let (memory, _) = first.sampler.memory.resolve(None);
     let services = Services::new(&memory);
     let directory = Directory::open(&first.sampler.log)?;
@@ -23,14 +25,24 @@ pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> 
     for (pipeline, program) in config.instances.iter().zip(&programs) {
         let checked = Checked {
             id: &pipeline.name,
-            sources: pipeline.receivers.iter().map(|id| SourceId::of(id)).collect(),
+            sources: pipeline
+                .receivers
+                .iter()
+                .map(|id| SourceId::of(id))
+                .collect(),
             program,
-            rules: fingerprint(&pipeline.sampler.policies, pipeline.sampler.sample_on_first_match),
+            rules: fingerprint(
+                &pipeline.sampler.policies,
+                pipeline.sampler.sample_on_first_match,
+            ),
             atoms: &atoms,
             services: &services,
             decision_wait: pipeline.sampler.decision_wait.as_secs().max(1),
         };
-        reports.push((pipeline.name.clone(), crate::sampler::check(&directory, &checked)?));
+        reports.push((
+            pipeline.name.clone(),
+            crate::sampler::check(&directory, &checked)?,
+        ));
     }
     Ok(reports)
 }

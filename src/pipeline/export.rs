@@ -3,7 +3,9 @@
 use super::start_error::StartError;
 use crate::clock::SharedClock;
 use crate::config::settings::{BatchSettings, PipelineSettings};
-use crate::exporters::{Cursor, Deliverer, ExporterSettings, ExporterStats, QueueSettings, Transport, build};
+use crate::exporters::{
+    Cursor, Deliverer, ExporterSettings, ExporterStats, QueueSettings, Transport, build,
+};
 use crate::log::Log;
 use crate::otlp::SourceId;
 use crate::sampler::{Sampler, Scanned};
@@ -47,15 +49,26 @@ pub(super) fn build_all(
 ) -> Result<Vec<Built>, StartError> {
     let built = exporters.iter().map(|settings| {
         let transport = build(settings, tracker, clock.clone())?;
-        Ok(Built { settings: settings.clone(), transport, stats: Arc::default() })
+        Ok(Built {
+            settings: settings.clone(),
+            transport,
+            stats: Arc::default(),
+        })
     });
     built.collect()
 }
 
 /// Starts the cursors of one pipeline.
-pub(super) fn start(pipeline: &PipelineSettings, sampler: &Sampler, built: &[Built], around: &Surroundings) {
+pub(super) fn start(
+    pipeline: &PipelineSettings,
+    sampler: &Sampler,
+    built: &[Built],
+    around: &Surroundings,
+) {
     for (exporter, delivery) in pipeline.exporters.iter().zip(&sampler.deliveries) {
-        let Some(built) = built.iter().find(|built| built.settings.id == *exporter) else { continue };
+        let Some(built) = built.iter().find(|built| built.settings.id == *exporter) else {
+            continue;
+        };
         let seed = u64::from(SourceId::of(&delivery.name).0);
         let deliverer = Deliverer::new(
             &delivery.name,
@@ -84,7 +97,10 @@ fn queue_of(queue: &QueueSettings, batch: Option<BatchSettings>) -> QueueSetting
     let mut queue = queue.clone();
     if let Some(batch) = batch {
         queue.flush_interval = batch.timeout;
-        queue.batch_min_bytes = batch.send_batch_size.saturating_mul(SPAN_BYTES).clamp(1, queue.batch_max_bytes);
+        queue.batch_min_bytes = batch
+            .send_batch_size
+            .saturating_mul(SPAN_BYTES)
+            .clamp(1, queue.batch_max_bytes);
         if batch.send_batch_size == 0 {
             queue.flush_interval = Duration::ZERO;
         }

@@ -28,7 +28,10 @@ pub struct Health {
 
 impl Default for Health {
     fn default() -> Self {
-        Self { state: Arc::new(RwLock::new(Readiness::Starting)), workers: Arc::default() }
+        Self {
+            state: Arc::new(RwLock::new(Readiness::Starting)),
+            workers: Arc::default(),
+        }
     }
 }
 
@@ -40,8 +43,15 @@ impl Health {
         if state != Readiness::Ready {
             return state;
         }
-        let ended = self.workers.get().into_iter().flatten().find(|(_, pulse)| pulse.has_ended());
-        ended.map_or(state, |(pipeline, _)| Readiness::Failed(format!("the worker of {pipeline} has ended; restart")))
+        let ended = self
+            .workers
+            .get()
+            .into_iter()
+            .flatten()
+            .find(|(_, pulse)| pulse.has_ended());
+        ended.map_or(state, |(pipeline, _)| {
+            Readiness::Failed(format!("the worker of {pipeline} has ended; restart"))
+        })
     }
 
     pub(crate) fn set(&self, readiness: Readiness) {

@@ -35,7 +35,11 @@ pub(super) struct Intakes {
 
 impl Intakes {
     pub(super) fn destination(&self, receiver: &str) -> Destination {
-        let stats = self.stats.iter().find(|(id, _)| id == receiver).map(|(_, stats)| stats.clone());
+        let stats = self
+            .stats
+            .iter()
+            .find(|(id, _)| id == receiver)
+            .map(|(_, stats)| stats.clone());
         Destination {
             source: SourceId::of(receiver),
             submit: self.submit.clone(),
@@ -45,18 +49,35 @@ impl Intakes {
     }
 }
 
-pub(super) async fn bind_all(receivers: &[ReceiverSettings], into: &Intakes) -> Result<Vec<Bound>, StartError> {
+pub(super) async fn bind_all(
+    receivers: &[ReceiverSettings],
+    into: &Intakes,
+) -> Result<Vec<Bound>, StartError> {
     let mut bound = Vec::new();
     for receiver in receivers {
         if let Some(settings) = &receiver.grpc {
             let listener = bind(&settings.endpoint).await?;
-            let server = Server::Grpc(OtlpGrpc::new(settings.clone(), into.destination(&receiver.id))?);
-            bound.push(Bound::new(server, listener, format!("{} grpc", receiver.id))?);
+            let server = Server::Grpc(OtlpGrpc::new(
+                settings.clone(),
+                into.destination(&receiver.id),
+            )?);
+            bound.push(Bound::new(
+                server,
+                listener,
+                format!("{} grpc", receiver.id),
+            )?);
         }
         if let Some(settings) = &receiver.http {
             let listener = bind(&settings.endpoint).await?;
-            let server = Server::Http(OtlpHttp::new(settings.clone(), into.destination(&receiver.id))?);
-            bound.push(Bound::new(server, listener, format!("{} http", receiver.id))?);
+            let server = Server::Http(OtlpHttp::new(
+                settings.clone(),
+                into.destination(&receiver.id),
+            )?);
+            bound.push(Bound::new(
+                server,
+                listener,
+                format!("{} http", receiver.id),
+            )?);
         }
     }
     Ok(bound)
@@ -65,7 +86,12 @@ pub(super) async fn bind_all(receivers: &[ReceiverSettings], into: &Intakes) -> 
 impl Bound {
     fn new(server: Server, listener: TcpListener, name: String) -> Result<Self, StartError> {
         let address = listener.local_addr()?;
-        Ok(Self { server, listener, name, address })
+        Ok(Self {
+            server,
+            listener,
+            name,
+            address,
+        })
     }
 
     /// Serves until `stop`, then finishes what is in flight.

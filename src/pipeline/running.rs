@@ -47,7 +47,9 @@ pub struct Pipeline {
 
 impl std::fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pipeline").field("listening", &self.addresses).finish_non_exhaustive()
+        f.debug_struct("Pipeline")
+            .field("listening", &self.addresses)
+            .finish_non_exhaustive()
     }
 }
 
@@ -99,29 +101,52 @@ impl Pipeline {
     /// As there.
     pub async fn start_with(config: &Config, clock: SharedClock) -> Result<Self, StartError> {
         let limit = memory_limit();
-        let plan = config.instances.first().map(|pipeline| pipeline.sampler.memory.resolve(limit));
+        let plan = config
+            .instances
+            .first()
+            .map(|pipeline| pipeline.sampler.memory.resolve(limit));
         let Some((memory, stopgap)) = plan else {
-            return Err(StartError::Thread(std::io::Error::other("the config has no pipeline")));
+            return Err(StartError::Thread(std::io::Error::other(
+                "the config has no pipeline",
+            )));
         };
         if stopgap {
-            tracing::warn!(bytes = memory.total, "no memory limit in the config or the cgroup; taking 1 GiB");
+            tracing::warn!(
+                bytes = memory.total,
+                "no memory limit in the config or the cgroup; taking 1 GiB"
+            );
         }
         let health = Health::default();
         let admin = Admin::start(config, health.clone(), clock.clone()).await?;
         let exporters = TaskTracker::new();
         let built = export::build_all(&config.exporters, &exporters, &clock)?;
         let blocking = (config.clone(), memory.clone(), clock.clone());
-        let core = tokio::task::spawn_blocking(move || build(&blocking.0, &blocking.1, blocking.2)).await;
-        let Core { shared, samplers, budgets } =
-            core.map_err(|error| StartError::Thread(std::io::Error::other(error)))??;
-        let intake = Intake::new(shared.atoms.clone(), shared.services.clone(), shared.log.clone(), shared.partitions);
-        let first = config.receivers.first().map_or(IN_PROCESS, |receiver| receiver.id.as_str());
+        let core =
+            tokio::task::spawn_blocking(move || build(&blocking.0, &blocking.1, blocking.2)).await;
+        let Core {
+            shared,
+            samplers,
+            budgets,
+        } = core.map_err(|error| StartError::Thread(std::io::Error::other(error)))??;
+        let intake = Intake::new(
+            shared.atoms.clone(),
+            shared.services.clone(),
+            shared.log.clone(),
+            shared.partitions,
+        );
+        let first = config
+            .receivers
+            .first()
+            .map_or(IN_PROCESS, |receiver| receiver.id.as_str());
         let intakes = Intakes {
             submit: Arc::new(intake),
             budget: IntakeBudget::new(budgets.intake),
             stats: receiver_stats(config, first),
         };
-        let exporter_stats: Vec<_> = built.iter().map(|built| (built.id().to_owned(), built.stats.clone())).collect();
+        let exporter_stats: Vec<_> = built
+            .iter()
+            .map(|built| (built.id().to_owned(), built.stats.clone()))
+            .collect();
         let parts = Parts {
             config,
             intakes: &intakes,
@@ -130,8 +155,15 @@ impl Pipeline {
             shared: &shared,
             budgets,
         };
-        let metrics = Arc::new(Metrics::new(parts.sources(clock.clone(), admin.board.started())));
-        health.watch(samplers.iter().map(|sampler| (sampler.id.clone(), sampler.pulse())).collect());
+        let metrics = Arc::new(Metrics::new(
+            parts.sources(clock.clone(), admin.board.started()),
+        ));
+        health.watch(
+            samplers
+                .iter()
+                .map(|sampler| (sampler.id.clone(), sampler.pulse()))
+                .collect(),
+        );
         let (last, abandon) = (CancellationToken::new(), CancellationToken::new());
         let pipeline = Self {
             in_process: InProcess::new(intakes.destination(first)),
@@ -151,7 +183,13 @@ impl Pipeline {
             shared,
             samplers,
         };
-        let around = Surroundings { log: pipeline.shared.log.clone(), clock, tracker: exporters, last, stop: abandon };
+        let around = Surroundings {
+            log: pipeline.shared.log.clone(),
+            clock,
+            tracker: exporters,
+            last,
+            stop: abandon,
+        };
         for (settings, sampler) in config.instances.iter().zip(&pipeline.samplers) {
             export::start(settings, sampler, &built, &around);
         }
@@ -208,12 +246,16 @@ impl Pipeline {
 
     /// The exporters' counters.
     pub fn exporters(&self) -> impl Iterator<Item = ExporterView<'_>> {
-        self.exporter_stats.iter().map(|(id, stats)| ExporterView { id, stats })
+        self.exporter_stats
+            .iter()
+            .map(|(id, stats)| ExporterView { id, stats })
     }
 
     /// The receivers' counters.
     pub fn receivers(&self) -> impl Iterator<Item = ReceiverView<'_>> {
-        self.receiver_stats.iter().map(|(id, stats)| ReceiverView { id, stats })
+        self.receiver_stats
+            .iter()
+            .map(|(id, stats)| ReceiverView { id, stats })
     }
 
     /// All metrics as Prometheus text, as `/metrics` serves them. Blocks for a moment; from async code use
@@ -256,9 +298,15 @@ impl Pipeline {
 
 /// Counters for each receiver, and for `first`, which takes what is submitted in process.
 fn receiver_stats(config: &Config, first: &str) -> Vec<(String, Arc<ReceiverStats>)> {
-    let mut ids: Vec<&str> = config.receivers.iter().map(|receiver| receiver.id.as_str()).collect();
+    let mut ids: Vec<&str> = config
+        .receivers
+        .iter()
+        .map(|receiver| receiver.id.as_str())
+        .collect();
     if ids.is_empty() {
         ids.push(first);
     }
-    ids.into_iter().map(|id| (id.to_owned(), Arc::default())).collect()
+    ids.into_iter()
+        .map(|id| (id.to_owned(), Arc::default()))
+        .collect()
 }

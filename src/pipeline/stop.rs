@@ -32,7 +32,10 @@ impl Pipeline {
             self.abandon.cancel();
             self.exporters.wait().await;
         }
-        if tokio::task::spawn_blocking(move || log.stop()).await.is_err() {
+        if tokio::task::spawn_blocking(move || log.stop())
+            .await
+            .is_err()
+        {
             tracing::error!("stopping the log failed");
         }
         drop(samplers);

@@ -28,9 +28,13 @@ pub(super) async fn collect<B: Body<Data = Bytes> + Unpin>(
     held: &mut Reservation,
     expect: impl Fn(&[u8]) -> Result<Option<u64>, Fault>,
 ) -> Result<Bytes, Fault> {
-    let Some(first) = next(body, limits, held).await? else { return Ok(Bytes::new()) };
+    let Some(first) = next(body, limits, held).await? else {
+        return Ok(Bytes::new());
+    };
     let expected = expect(&first)?.unwrap_or(0).min(limits.max_bytes);
-    let Some(second) = next(body, limits, held).await? else { return Ok(first) };
+    let Some(second) = next(body, limits, held).await? else {
+        return Ok(first);
+    };
     let known = usize::try_from(expected).unwrap_or(usize::MAX);
     let mut whole = BytesMut::with_capacity(known.max(first.len() + second.len()));
     whole.extend_from_slice(&first);
@@ -49,15 +53,23 @@ async fn next<B: Body<Data = Bytes> + Unpin>(
     held: &mut Reservation,
 ) -> Result<Option<Bytes>, Fault> {
     loop {
-        let frame = timeout(limits.idle, body.frame()).await.map_err(|_| Fault::Stalled)?;
+        let frame = timeout(limits.idle, body.frame())
+            .await
+            .map_err(|_| Fault::Stalled)?;
         let Some(frame) = frame else { return Ok(None) };
-        let Ok(data) = frame.map_err(|_| Fault::Gone)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|_| Fault::Gone)?.into_data() else {
+            continue;
+        };
         if data.is_empty() {
             continue;
         }
         let bytes = held.bytes().saturating_add(data.len() as u64);
         if bytes > limits.max_bytes {
-            return Err(Refusal::TooLarge { bytes, limit: limits.max_bytes }.into());
+            return Err(Refusal::TooLarge {
+                bytes,
+                limit: limits.max_bytes,
+            }
+            .into());
         }
         if !held.grow(data.len() as u64) {
             return Err(Fault::budget_full());
@@ -68,7 +80,11 @@ async fn next<B: Body<Data = Bytes> + Unpin>(
 
 /// Reads and forgets what is left of a refused body, up to `most` bytes and for at most `patience`, so that an HTTP/1.1
 /// sender that is still writing gets to read the answer instead of a reset connection.
-pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(body: &mut B, most: u64, patience: Duration) {
+pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(
+    body: &mut B,
+    most: u64,
+    patience: Duration,
+) {
     let reading = async {
         let mut left = most;
         while let Some(Ok(frame)) = body.frame().await {
@@ -98,7 +114,10 @@ mod tests {
         type Data = Bytes;
         type Error = Infallible;
 
-        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
             Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece))))
         }
     }
@@ -107,7 +126,10 @@ mod tests {
         Pieces(sizes.iter().map(|size| vec![7; *size].into()).collect())
     }
 
-    const LIMITS: BodyLimits = BodyLimits { max_bytes: 100, idle: Duration::from_secs(1) };
+    const LIMITS: BodyLimits = BodyLimits {
+        max_bytes: 100,
+        idle: Duration::from_secs(1),
+    };
 
     #[tokio::test]
     async fn bodies_are_bounded_by_limit_and_budget() {
@@ -136,7 +158,9 @@ mod tests {
         let mut body = pieces(&[50]);
         let sent = body.0[0].as_ptr();
         let mut held = IntakeBudget::new(100).reservation();
-        let got = collect(&mut body, LIMITS, &mut held, |_| Ok(Some(50))).await.unwrap();
+        let got = collect(&mut body, LIMITS, &mut held, |_| Ok(Some(50)))
+            .await
+            .unwrap();
         assert_eq!((got.as_ptr(), got.len()), (sent, 50));
     }
 
@@ -144,7 +168,10 @@ mod tests {
     async fn an_announced_refusal_reads_no_further() {
         let mut body = pieces(&[1, 1]);
         let mut held = IntakeBudget::new(100).reservation();
-        let outcome = collect(&mut body, LIMITS, &mut held, |_| Err(Fault::malformed("no"))).await;
+        let outcome = collect(&mut body, LIMITS, &mut held, |_| {
+            Err(Fault::malformed("no"))
+        })
+        .await;
         assert_eq!((outcome, body.0.len()), (Err(Fault::malformed("no")), 1));
         discard(&mut body, 100, Duration::from_secs(1)).await;
         assert!(body.0.is_empty());

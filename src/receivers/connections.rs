@@ -49,7 +49,10 @@ pub(super) trait Handler: Send + Sync + 'static {
     /// The body of an answer.
     type Answer: Body<Data = Bytes, Error = Infallible> + Send + 'static;
     /// Answers one request; errors are answers too.
-    fn handle(self: Arc<Self>, request: Request<Incoming>) -> impl Future<Output = Response<Self::Answer>> + Send;
+    fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Response<Self::Answer>> + Send;
 }
 
 /// Ages of a connection.
@@ -87,7 +90,10 @@ impl<H: Handler> Server<H> {
     /// drain time.
     pub(super) async fn run(self, listener: TcpListener, shutdown: CancellationToken) {
         let this = Arc::new(self);
-        let signals = Signals { stop: shutdown, abort: CancellationToken::new() };
+        let signals = Signals {
+            stop: shutdown,
+            abort: CancellationToken::new(),
+        };
         loop {
             let accepted = tokio::select! {
                 biased;
@@ -96,7 +102,8 @@ impl<H: Handler> Server<H> {
             };
             match accepted {
                 Ok((stream, _)) => {
-                    this.tasks.spawn(this.clone().connection(stream, signals.clone()));
+                    this.tasks
+                        .spawn(this.clone().connection(stream, signals.clone()));
                 }
                 Err(error) if of_one_connection(&error) => {}
                 Err(error) => {
@@ -108,7 +115,10 @@ impl<H: Handler> Server<H> {
         drop(listener);
         this.tasks.close();
         if timeout(this.drain, this.tasks.wait()).await.is_err() {
-            tracing::warn!(tasks = this.tasks.len(), "requests still in flight after the drain time, closing");
+            tracing::warn!(
+                tasks = this.tasks.len(),
+                "requests still in flight after the drain time, closing"
+            );
             signals.abort.cancel();
             // Connections go at once; only a stuck `submit` is left behind.
             let _ = timeout(ACCEPT_PAUSE, this.tasks.wait()).await;
@@ -164,5 +174,8 @@ impl<H: Handler> Server<H> {
 /// Errors of `accept` that concern the connection, not the listener.
 fn of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted
+    )
 }

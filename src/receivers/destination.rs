@@ -51,12 +51,20 @@ impl Destination {
     }
 
     /// Submits and counts the outcome.
-    pub(super) async fn submit_counted(&self, transport: Transport, request: Bytes) -> Result<Accepted, Refusal> {
+    pub(super) async fn submit_counted(
+        &self,
+        transport: Transport,
+        request: Bytes,
+    ) -> Result<Accepted, Refusal> {
         let stats = self.stats.of(transport);
         let answer = self.submit.submit(self.source, request.clone()).await;
         match &answer {
-            Ok(accepted) => stats.count_accepted(request.len() as u64, accepted.spans, accepted.rejected),
-            Err(refusal) => stats.count_refused(RefusalReason::from(refusal), count_spans(&request)),
+            Ok(accepted) => {
+                stats.count_accepted(request.len() as u64, accepted.spans, accepted.rejected)
+            }
+            Err(refusal) => {
+                stats.count_refused(RefusalReason::from(refusal), count_spans(&request))
+            }
         }
         answer
     }

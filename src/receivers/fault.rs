@@ -21,7 +21,10 @@ pub(super) enum Fault {
 
 impl Fault {
     /// The budget has no room.
-    pub(super) const FULL: Refusal = Refusal::Full { reason: "intake budget", retry_after: BUDGET_RETRY };
+    pub(super) const FULL: Refusal = Refusal::Full {
+        reason: "intake budget",
+        retry_after: BUDGET_RETRY,
+    };
 
     /// The same as a fault.
     pub(super) const fn budget_full() -> Self {

@@ -31,9 +31,15 @@ impl Body for GrpcBody {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let data = self.message.take().map(Frame::data);
-        Poll::Ready(data.or_else(|| self.trailers.take().map(Frame::trailers)).map(Ok))
+        Poll::Ready(
+            data.or_else(|| self.trailers.take().map(Frame::trailers))
+                .map(Ok),
+        )
     }
 
     fn is_end_stream(&self) -> bool {
@@ -49,8 +55,13 @@ pub(super) fn accepted(answer: &Accepted) -> Response<GrpcBody> {
     framed.put_u32(u32::try_from(message.len()).unwrap_or(0));
     framed.extend_from_slice(&message);
     let trailers = HeaderMap::from_iter([(Status::GRPC_STATUS, HeaderValue::from_static("0"))]);
-    let mut response = Response::new(GrpcBody { message: Some(framed.freeze()), trailers: Some(trailers) });
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    let mut response = Response::new(GrpcBody {
+        message: Some(framed.freeze()),
+        trailers: Some(trailers),
+    });
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     response
 }
 
@@ -68,7 +79,9 @@ fn of_refusal(refusal: &Refusal) -> Status {
     match refusal {
         Refusal::Malformed(_) => Status::invalid_argument(message),
         Refusal::TooLarge { .. } => Status::resource_exhausted(message),
-        Refusal::Full { retry_after, .. } => with_retry(Code::ResourceExhausted, message, *retry_after),
+        Refusal::Full { retry_after, .. } => {
+            with_retry(Code::ResourceExhausted, message, *retry_after)
+        }
         Refusal::Stopping => Status::unavailable(message),
         Refusal::Log(_) => with_retry(Code::Unavailable, message, LOG_RETRY),
     }

@@ -20,9 +20,15 @@ pub(super) struct Message {
 
 /// Length of the body, from its first piece; a message over `limit` is refused before the rest arrives.
 pub(super) fn expected_body(first: &[u8], limit: u64) -> Result<Option<u64>, Fault> {
-    let Some((_, length)) = prefix(first) else { return Ok(None) };
+    let Some((_, length)) = prefix(first) else {
+        return Ok(None);
+    };
     if length > limit {
-        return Err(Refusal::TooLarge { bytes: length, limit }.into());
+        return Err(Refusal::TooLarge {
+            bytes: length,
+            limit,
+        }
+        .into());
     }
     Ok(Some(length + PREFIX))
 }
@@ -35,9 +41,16 @@ pub(super) fn single_message(mut body: Bytes) -> Result<Message, Fault> {
     body.advance(5);
     match (body.len() as u64).cmp(&length) {
         std::cmp::Ordering::Less => Err(Fault::malformed("the gRPC message is cut short")),
-        std::cmp::Ordering::Greater => Err(Fault::malformed("more than one message in a unary gRPC call")),
-        std::cmp::Ordering::Equal if flags > 1 => Err(Fault::malformed("unknown gRPC message flags")),
-        std::cmp::Ordering::Equal => Ok(Message { compressed: flags == 1, payload: body }),
+        std::cmp::Ordering::Greater => Err(Fault::malformed(
+            "more than one message in a unary gRPC call",
+        )),
+        std::cmp::Ordering::Equal if flags > 1 => {
+            Err(Fault::malformed("unknown gRPC message flags"))
+        }
+        std::cmp::Ordering::Equal => Ok(Message {
+            compressed: flags == 1,
+            payload: body,
+        }),
     }
 }
 
@@ -52,9 +65,16 @@ mod tests {
 
     #[test]
     fn one_whole_message_and_nothing_else() {
-        let ok = |compressed, payload: &'static [u8]| Ok(Message { compressed, payload: Bytes::from_static(payload) });
+        let ok = |compressed, payload: &'static [u8]| {
+            Ok(Message {
+                compressed,
+                payload: Bytes::from_static(payload),
+            })
+        };
         let cut = || Err(Fault::malformed("the gRPC message is cut short"));
-        let check = |body: &'static [u8], expected| assert_eq!(single_message(Bytes::from_static(body)), expected);
+        let check = |body: &'static [u8], expected| {
+            assert_eq!(single_message(Bytes::from_static(body)), expected)
+        };
         check(&[0, 0, 0, 0, 0], ok(false, b""));
         check(&[0, 0, 0, 0, 2, 7, 8], ok(false, &[7, 8]));
         check(&[1, 0, 0, 0, 1, 7], ok(true, &[7]));
@@ -62,14 +82,29 @@ mod tests {
         check(&[0, 0, 0, 0], cut());
         check(&[0, 0, 0, 0, 2, 7], cut());
         check(&[0, 255, 255, 255, 255, 7], cut());
-        check(&[0, 0, 0, 0, 1, 7, 8], Err(Fault::malformed("more than one message in a unary gRPC call")));
-        check(&[2, 0, 0, 0, 1, 7], Err(Fault::malformed("unknown gRPC message flags")));
+        check(
+            &[0, 0, 0, 0, 1, 7, 8],
+            Err(Fault::malformed(
+                "more than one message in a unary gRPC call",
+            )),
+        );
+        check(
+            &[2, 0, 0, 0, 1, 7],
+            Err(Fault::malformed("unknown gRPC message flags")),
+        );
     }
 
     #[test]
     fn a_declared_length_over_the_limit_is_refused_from_the_prefix_alone() {
         assert_eq!(expected_body(&[0, 0, 0, 0, 9, 1], 9), Ok(Some(14)));
-        assert_eq!(expected_body(&[0, 0, 0, 0, 10], 9), Err(Refusal::TooLarge { bytes: 10, limit: 9 }.into()));
+        assert_eq!(
+            expected_body(&[0, 0, 0, 0, 10], 9),
+            Err(Refusal::TooLarge {
+                bytes: 10,
+                limit: 9
+            }
+            .into())
+        );
         assert_eq!(expected_body(&[0, 0, 0], 9), Ok(None));
     }
 }

@@ -60,12 +60,18 @@ pub(super) fn refused(encoding: Encoding, fault: &Fault) -> Answer {
         Fault::Gone => "the connection broke".to_owned(),
     };
     let body = match encoding {
-        Encoding::Protobuf => RpcStatus::new(code, message, retry_after).encode_to_vec().into(),
-        Encoding::Json => json!({"code": code as i32, "message": message}).to_string().into(),
+        Encoding::Protobuf => RpcStatus::new(code, message, retry_after)
+            .encode_to_vec()
+            .into(),
+        Encoding::Json => json!({"code": code as i32, "message": message})
+            .to_string()
+            .into(),
     };
     let mut answer = with_body(status, encoding.content_type(), body);
     if let Some(delay) = retry_after {
-        answer.headers_mut().insert(RETRY_AFTER, whole_seconds(delay).into());
+        answer
+            .headers_mut()
+            .insert(RETRY_AFTER, whole_seconds(delay).into());
     }
     answer
 }
@@ -74,20 +80,33 @@ fn spelled(fault: &Fault) -> (StatusCode, Code, Option<Duration>) {
     use StatusCode as S;
     match fault {
         Fault::Refused(Refusal::Malformed(_)) => (S::BAD_REQUEST, Code::InvalidArgument, None),
-        Fault::Refused(Refusal::TooLarge { .. }) => (S::PAYLOAD_TOO_LARGE, Code::ResourceExhausted, None),
-        Fault::Refused(Refusal::Full { retry_after, .. }) => {
-            (S::TOO_MANY_REQUESTS, Code::ResourceExhausted, Some(*retry_after))
+        Fault::Refused(Refusal::TooLarge { .. }) => {
+            (S::PAYLOAD_TOO_LARGE, Code::ResourceExhausted, None)
         }
-        Fault::Refused(Refusal::Stopping) => (S::SERVICE_UNAVAILABLE, Code::Unavailable, Some(SECOND)),
-        Fault::Refused(Refusal::Log(_)) => (S::SERVICE_UNAVAILABLE, Code::Unavailable, Some(LOG_RETRY)),
+        Fault::Refused(Refusal::Full { retry_after, .. }) => (
+            S::TOO_MANY_REQUESTS,
+            Code::ResourceExhausted,
+            Some(*retry_after),
+        ),
+        Fault::Refused(Refusal::Stopping) => {
+            (S::SERVICE_UNAVAILABLE, Code::Unavailable, Some(SECOND))
+        }
+        Fault::Refused(Refusal::Log(_)) => {
+            (S::SERVICE_UNAVAILABLE, Code::Unavailable, Some(LOG_RETRY))
+        }
         // 408 would be the word of HTTP, but OTLP senders throw the data away on it.
-        Fault::Stalled | Fault::Gone => (S::SERVICE_UNAVAILABLE, Code::DeadlineExceeded, Some(SECOND)),
+        Fault::Stalled | Fault::Gone => {
+            (S::SERVICE_UNAVAILABLE, Code::DeadlineExceeded, Some(SECOND))
+        }
     }
 }
 
 /// Rounded up, at least one.
 fn whole_seconds(delay: Duration) -> u64 {
-    delay.as_secs().saturating_add(u64::from(delay.subsec_nanos() > 0)).max(1)
+    delay
+        .as_secs()
+        .saturating_add(u64::from(delay.subsec_nanos() > 0))
+        .max(1)
 }
 
 /// Not an OTLP traces request, so that there is no encoding to answer in.
@@ -102,18 +121,31 @@ pub(super) enum NotTraces {
 pub(super) fn not_traces(what: NotTraces) -> Answer {
     let (status, text) = match what {
         NotTraces::Path => (StatusCode::NOT_FOUND, "404 page not found"),
-        NotTraces::Method => (StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed, supported: [POST]"),
+        NotTraces::Method => (
+            StatusCode::METHOD_NOT_ALLOWED,
+            "405 method not allowed, supported: [POST]",
+        ),
         NotTraces::ContentType => (
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "415 unsupported media type, supported: [application/json, application/x-protobuf]",
         ),
-        NotTraces::ContentEncoding => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "415 unsupported content encoding"),
+        NotTraces::ContentEncoding => (
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "415 unsupported content encoding",
+        ),
     };
     let mut answer = with_body(status, "text/plain", Bytes::from_static(text.as_bytes()));
     match what {
-        NotTraces::Method => drop(answer.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"))),
+        NotTraces::Method => drop(
+            answer
+                .headers_mut()
+                .insert(ALLOW, HeaderValue::from_static("POST")),
+        ),
         NotTraces::ContentEncoding => {
-            drop(answer.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, zstd, deflate")));
+            drop(answer.headers_mut().insert(
+                ACCEPT_ENCODING,
+                HeaderValue::from_static("gzip, zstd, deflate"),
+            ));
         }
         NotTraces::Path | NotTraces::ContentType => {}
     }
@@ -123,7 +155,9 @@ pub(super) fn not_traces(what: NotTraces) -> Answer {
 fn with_body(status: StatusCode, content_type: &'static str, body: Bytes) -> Answer {
     let mut answer = Response::new(Full::new(body));
     *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     answer
 }
 

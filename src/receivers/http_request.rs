@@ -15,7 +15,10 @@ pub(super) struct Form {
 }
 
 /// Reads the head.
-pub(super) fn form_of<B>(request: &Request<B>, settings: &OtlpHttpSettings) -> Result<Form, NotTraces> {
+pub(super) fn form_of<B>(
+    request: &Request<B>,
+    settings: &OtlpHttpSettings,
+) -> Result<Form, NotTraces> {
     if request.uri().path() != settings.traces_url_path {
         return Err(NotTraces::Path);
     }
@@ -33,8 +36,14 @@ pub(super) fn form_of<B>(request: &Request<B>, settings: &OtlpHttpSettings) -> R
 /// Parameters such as `charset` are of no interest: JSON is UTF-8.
 fn encoding(headers: &HeaderMap) -> Option<Encoding> {
     let value = headers.get(CONTENT_TYPE)?.as_bytes();
-    let kind = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-    if kind.eq_ignore_ascii_case(b"application/x-protobuf") || kind.eq_ignore_ascii_case(b"application/protobuf") {
+    let kind = value
+        .split(|byte| *byte == b';')
+        .next()
+        .unwrap_or_default()
+        .trim_ascii();
+    if kind.eq_ignore_ascii_case(b"application/x-protobuf")
+        || kind.eq_ignore_ascii_case(b"application/protobuf")
+    {
         Some(Encoding::Protobuf)
     } else if kind.eq_ignore_ascii_case(b"application/json") {
         Some(Encoding::Json)
@@ -44,7 +53,10 @@ fn encoding(headers: &HeaderMap) -> Option<Encoding> {
 }
 
 fn content_encoding(headers: &HeaderMap) -> Option<(ContentEncoding, Option<Coding>)> {
-    let named = match only(headers, &CONTENT_ENCODING)?.to_ascii_lowercase().as_slice() {
+    let named = match only(headers, &CONTENT_ENCODING)?
+        .to_ascii_lowercase()
+        .as_slice()
+    {
         b"" | b"identity" => (ContentEncoding::Identity, None),
         b"gzip" | b"x-gzip" => (ContentEncoding::Gzip, Some(Coding::Gzip)),
         b"zstd" => (ContentEncoding::Zstd, Some(Coding::Zstd)),
@@ -58,7 +70,9 @@ fn content_encoding(headers: &HeaderMap) -> Option<(ContentEncoding, Option<Codi
 /// The one value of a header, empty when it is absent; `None` when there are several.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u8]> {
     let mut values = headers.get_all(name).into_iter();
-    let first = values.next().map_or(&b""[..], |value| value.as_bytes().trim_ascii());
+    let first = values
+        .next()
+        .map_or(&b""[..], |value| value.as_bytes().trim_ascii());
     values.next().is_none().then_some(first)
 }
 
@@ -74,22 +88,56 @@ mod tests {
                 request = request.header(*name, *value);
             }
             let request = request.body(()).unwrap();
-            assert_eq!(form_of(&request, &OtlpHttpSettings::default()), expected, "{method} {path} {headers:?}");
+            assert_eq!(
+                form_of(&request, &OtlpHttpSettings::default()),
+                expected,
+                "{method} {path} {headers:?}"
+            );
         };
         let form = |encoding, coding| Ok(Form { encoding, coding });
         let protobuf = ("content-type", "application/x-protobuf");
         let json = ("content-type", "application/json");
-        check("POST", "/v1/traces", &[protobuf], form(Encoding::Protobuf, None));
-        check("POST", "/v1/traces?x=1", &[json], form(Encoding::Json, None));
-        check("POST", "/v1/traces", &[("content-type", "Application/JSON; charset=utf-8")], form(Encoding::Json, None));
-        check("POST", "/v1/traces", &[("content-type", "application/protobuf")], form(Encoding::Protobuf, None));
+        check(
+            "POST",
+            "/v1/traces",
+            &[protobuf],
+            form(Encoding::Protobuf, None),
+        );
+        check(
+            "POST",
+            "/v1/traces?x=1",
+            &[json],
+            form(Encoding::Json, None),
+        );
+        check(
+            "POST",
+            "/v1/traces",
+            &[("content-type", "Application/JSON; charset=utf-8")],
+            form(Encoding::Json, None),
+        );
+        check(
+            "POST",
+            "/v1/traces",
+            &[("content-type", "application/protobuf")],
+            form(Encoding::Protobuf, None),
+        );
         check("POST", "/v1/logs", &[protobuf], Err(NotTraces::Path));
         check("POST", "/v1/traces/", &[protobuf], Err(NotTraces::Path));
         check("GET", "/v1/traces", &[protobuf], Err(NotTraces::Method));
         check("OPTIONS", "/v1/traces", &[], Err(NotTraces::Method));
         check("POST", "/v1/traces", &[], Err(NotTraces::ContentType));
-        check("POST", "/v1/traces", &[("content-type", "text/plain")], Err(NotTraces::ContentType));
-        check("POST", "/v1/traces", &[("content-type", "application/jsonx")], Err(NotTraces::ContentType));
+        check(
+            "POST",
+            "/v1/traces",
+            &[("content-type", "text/plain")],
+            Err(NotTraces::ContentType),
+        );
+        check(
+            "POST",
+            "/v1/traces",
+            &[("content-type", "application/jsonx")],
+            Err(NotTraces::ContentType),
+        );
         for (named, coding) in [
             ("identity", None),
             ("", None),
@@ -99,25 +147,52 @@ mod tests {
             ("deflate", Some(Coding::Zlib)),
             ("zlib", Some(Coding::Zlib)),
         ] {
-            check("POST", "/v1/traces", &[json, ("content-encoding", named)], form(Encoding::Json, coding));
+            check(
+                "POST",
+                "/v1/traces",
+                &[json, ("content-encoding", named)],
+                form(Encoding::Json, coding),
+            );
         }
         for refused in ["br", "snappy", "gzip, gzip", "gzip,zstd"] {
-            check("POST", "/v1/traces", &[json, ("content-encoding", refused)], Err(NotTraces::ContentEncoding));
+            check(
+                "POST",
+                "/v1/traces",
+                &[json, ("content-encoding", refused)],
+                Err(NotTraces::ContentEncoding),
+            );
         }
-        let twice = [json, ("content-encoding", "gzip"), ("content-encoding", "gzip")];
-        check("POST", "/v1/traces", &twice, Err(NotTraces::ContentEncoding));
+        let twice = [
+            json,
+            ("content-encoding", "gzip"),
+            ("content-encoding", "gzip"),
+        ];
+        check(
+            "POST",
+            "/v1/traces",
+            &twice,
+            Err(NotTraces::ContentEncoding),
+        );
     }
 
     #[test]
     fn encodings_that_the_config_leaves_out_are_refused() {
-        let settings =
-            OtlpHttpSettings { compression_algorithms: vec![ContentEncoding::Gzip], ..OtlpHttpSettings::default() };
+        let settings = OtlpHttpSettings {
+            compression_algorithms: vec![ContentEncoding::Gzip],
+            ..OtlpHttpSettings::default()
+        };
         let request = |coding: &str| {
             let request = Request::post("/v1/traces").header("content-type", "application/json");
             request.header("content-encoding", coding).body(()).unwrap()
         };
         assert!(form_of(&request("gzip"), &settings).is_ok());
-        assert_eq!(form_of(&request("zstd"), &settings), Err(NotTraces::ContentEncoding));
-        assert_eq!(form_of(&request("identity"), &settings), Err(NotTraces::ContentEncoding));
+        assert_eq!(
+            form_of(&request("zstd"), &settings),
+            Err(NotTraces::ContentEncoding)
+        );
+        assert_eq!(
+            form_of(&request("identity"), &settings),
+            Err(NotTraces::ContentEncoding)
+        );
     }
 }

@@ -31,6 +31,8 @@ impl InProcess {
             stats.count_refused(RefusalReason::Full, crate::otlp::count_spans(&request));
             return Err(Fault::FULL);
         }
-        self.destination.submit_counted(Transport::InProcess, request).await
+        self.destination
+            .submit_counted(Transport::InProcess, request)
+            .await
     }
 }

@@ -32,7 +32,12 @@ pub(super) enum Coding {
 }
 
 /// Inflates `input` to at most `limit` bytes, growing `held` by what comes out.
-pub(super) fn inflate(coding: Coding, input: &[u8], limit: u64, held: &mut Reservation) -> Result<Bytes, Fault> {
+pub(super) fn inflate(
+    coding: Coding,
+    input: &[u8],
+    limit: u64,
+    held: &mut Reservation,
+) -> Result<Bytes, Fault> {
     match coding {
         Coding::Gzip => drain(MultiGzDecoder::new(input), gzip_size(input), limit, held),
         Coding::Zlib => drain(ZlibDecoder::new(input), 0, limit, held),
@@ -47,16 +52,26 @@ pub(super) fn likely_size(coding: Coding, input: &[u8]) -> u64 {
     match coding {
         Coding::Gzip => gzip_size(input),
         Coding::Zlib => guess,
-        Coding::Zstd => zstd::zstd_safe::get_frame_content_size(input).ok().flatten().unwrap_or(guess),
+        Coding::Zstd => zstd::zstd_safe::get_frame_content_size(input)
+            .ok()
+            .flatten()
+            .unwrap_or(guess),
     }
 }
 
 /// ISIZE of the last member: a hint for the allocation and nothing else, since anybody can write it.
 fn gzip_size(input: &[u8]) -> u64 {
-    input.last_chunk().map_or(0, |size| u64::from(u32::from_le_bytes(*size)))
+    input
+        .last_chunk()
+        .map_or(0, |size| u64::from(u32::from_le_bytes(*size)))
 }
 
-fn drain(mut reader: impl Read, hint: u64, limit: u64, held: &mut Reservation) -> Result<Bytes, Fault> {
+fn drain(
+    mut reader: impl Read,
+    hint: u64,
+    limit: u64,
+    held: &mut Reservation,
+) -> Result<Bytes, Fault> {
     let before = held.bytes();
     let mut out = Vec::with_capacity(usize::try_from(hint.min(limit)).unwrap_or(0));
     let mut step = FIRST_STEP;
@@ -72,7 +87,11 @@ fn drain(mut reader: impl Read, hint: u64, limit: u64, held: &mut Reservation) -
             .read_to_end(&mut out)
             .map_err(|_| Fault::malformed("the compressed body is broken or cut short"))?;
         if out.len() as u64 > limit {
-            return Err(Refusal::TooLarge { bytes: out.len() as u64, limit }.into());
+            return Err(Refusal::TooLarge {
+                bytes: out.len() as u64,
+                limit,
+            }
+            .into());
         }
         if (got as u64) < want {
             held.shrink(before + out.len() as u64);
@@ -91,15 +110,22 @@ fn inflate_zstd(input: &[u8], limit: u64, held: &mut Reservation) -> Result<Byte
             return Ok(whole);
         }
     }
-    let mut decoder = zstd::stream::read::Decoder::with_buffer(input).map_err(|_| decoder_failed())?;
+    let mut decoder =
+        zstd::stream::read::Decoder::with_buffer(input).map_err(|_| decoder_failed())?;
     let window = limit.max(1).ilog2() + 1;
-    decoder.window_log_max(window.clamp(ZSTD_WINDOW_LOG_MIN, ZSTD_WINDOW_LOG_MAX)).map_err(|_| decoder_failed())?;
+    decoder
+        .window_log_max(window.clamp(ZSTD_WINDOW_LOG_MIN, ZSTD_WINDOW_LOG_MAX))
+        .map_err(|_| decoder_failed())?;
     drain(decoder, 0, limit, held)
 }
 
 /// One frame that says its size goes into a buffer of that size, with a context that the thread keeps: a third less
 /// CPU than the streaming decoder. `None`: it did not fit (several frames, or a lie); nothing stays reserved.
-fn inflate_zstd_known(input: &[u8], size: u64, held: &mut Reservation) -> Result<Option<Bytes>, Fault> {
+fn inflate_zstd_known(
+    input: &[u8],
+    size: u64,
+    held: &mut Reservation,
+) -> Result<Option<Bytes>, Fault> {
     thread_local! {
         static CONTEXT: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
     }
@@ -165,7 +191,8 @@ mod tests {
         for coding in CODINGS {
             for size in [0, 1, 1000, 65_535, 65_536, 65_537, 1_000_000] {
                 let data: Vec<u8> = (0..size).map(|n: u32| (n / 7) as u8).collect();
-                let (outcome, held) = run(coding, &deflate(coding, &data), u64::from(size), u64::MAX);
+                let (outcome, held) =
+                    run(coding, &deflate(coding, &data), u64::from(size), u64::MAX);
                 assert_eq!(outcome.unwrap(), data, "{coding:?} {size}");
                 assert_eq!(held, u64::from(size), "{coding:?}");
             }
@@ -176,8 +203,15 @@ mod tests {
     fn one_byte_over_the_limit_is_too_large_and_a_bomb_stops_there() {
         for coding in CODINGS {
             for size in [100_001, 8 << 20] {
-                let (outcome, held) = run(coding, &deflate(coding, &vec![0; size]), 100_000, u64::MAX);
-                assert!(matches!(outcome, Err(Fault::Refused(Refusal::TooLarge { limit: 100_000, .. }))), "{coding:?}");
+                let (outcome, held) =
+                    run(coding, &deflate(coding, &vec![0; size]), 100_000, u64::MAX);
+                assert!(
+                    matches!(
+                        outcome,
+                        Err(Fault::Refused(Refusal::TooLarge { limit: 100_000, .. }))
+                    ),
+                    "{coding:?}"
+                );
                 assert!(held <= 200_000, "{coding:?} held {held}");
             }
         }
@@ -186,22 +220,39 @@ mod tests {
     #[test]
     fn the_budget_bounds_what_is_inflated() {
         for coding in CODINGS {
-            let (outcome, held) = run(coding, &deflate(coding, &vec![0; 1_000_000]), 2_000_000, 500_000);
-            assert_eq!((outcome, held <= 500_000), (Err(Fault::budget_full()), true), "{coding:?}");
+            let (outcome, held) = run(
+                coding,
+                &deflate(coding, &vec![0; 1_000_000]),
+                2_000_000,
+                500_000,
+            );
+            assert_eq!(
+                (outcome, held <= 500_000),
+                (Err(Fault::budget_full()), true),
+                "{coding:?}"
+            );
         }
     }
 
     #[test]
     fn broken_and_cut_bodies_are_malformed() {
-        let data: Vec<u8> = (0..50_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let data: Vec<u8> = (0..50_000_u32)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect();
         for coding in CODINGS {
             let whole = deflate(coding, &data);
             for cut in [1, 5, whole.len() / 2, whole.len() - 1] {
                 let (outcome, _) = run(coding, &whole[..cut], 1 << 20, u64::MAX);
-                assert!(matches!(outcome, Err(Fault::Refused(Refusal::Malformed(_)))), "{coding:?} {cut}");
+                assert!(
+                    matches!(outcome, Err(Fault::Refused(Refusal::Malformed(_)))),
+                    "{coding:?} {cut}"
+                );
             }
             let (outcome, _) = run(coding, b"not compressed at all", 1 << 20, u64::MAX);
-            assert!(matches!(outcome, Err(Fault::Refused(Refusal::Malformed(_)))), "{coding:?}");
+            assert!(
+                matches!(outcome, Err(Fault::Refused(Refusal::Malformed(_)))),
+                "{coding:?}"
+            );
         }
     }
 
@@ -228,14 +279,24 @@ mod tests {
     fn several_members_are_one_body_and_a_wrong_size_is_only_a_hint() {
         for coding in [Coding::Gzip, Coding::Zstd] {
             let two = [deflate(coding, b"one "), deflate(coding, b"two")].concat();
-            assert_eq!(run(coding, &two, 7, u64::MAX).0.unwrap(), "one two", "{coding:?}");
+            assert_eq!(
+                run(coding, &two, 7, u64::MAX).0.unwrap(),
+                "one two",
+                "{coding:?}"
+            );
         }
         // Without a content size in the frame, as streaming encoders write it.
         let streamed = zstd::stream::encode_all(&b"streamed"[..], 1).unwrap();
-        assert_eq!(run(Coding::Zstd, &streamed, 8, u64::MAX), (Ok(Bytes::from_static(b"streamed")), 8));
+        assert_eq!(
+            run(Coding::Zstd, &streamed, 8, u64::MAX),
+            (Ok(Bytes::from_static(b"streamed")), 8)
+        );
         let mut lying = deflate(Coding::Gzip, b"short");
         let at = lying.len() - 4;
         lying[at..].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert!(matches!(run(Coding::Gzip, &lying, 100, u64::MAX).0, Err(Fault::Refused(Refusal::Malformed(_)))));
+        assert!(matches!(
+            run(Coding::Gzip, &lying, 100, u64::MAX).0,
+            Err(Fault::Refused(Refusal::Malformed(_)))
+        ));
     }
 }

@@ -11,7 +11,10 @@ use tokio::net::{TcpListener, lookup_host};
 /// # Errors
 /// [`ReceiverError::Bind`] when no address of the host can be listened on.
 pub async fn bind(endpoint: &str) -> Result<TcpListener, ReceiverError> {
-    let failed = |source| ReceiverError::Bind { endpoint: endpoint.to_owned(), source };
+    let failed = |source| ReceiverError::Bind {
+        endpoint: endpoint.to_owned(),
+        source,
+    };
     let mut last = io::Error::new(io::ErrorKind::InvalidInput, "the host has no address");
     for address in addresses(endpoint).await.map_err(failed)? {
         match TcpListener::bind(address).await {
@@ -43,7 +46,9 @@ mod tests {
     async fn port_zero_becomes_known_and_a_taken_port_is_an_error() {
         let first = bind("127.0.0.1:0").await.unwrap();
         let taken = first.local_addr().unwrap().to_string();
-        assert!(matches!(bind(&taken).await, Err(ReceiverError::Bind { endpoint, .. }) if endpoint == taken));
+        assert!(
+            matches!(bind(&taken).await, Err(ReceiverError::Bind { endpoint, .. }) if endpoint == taken)
+        );
         assert!(bind("no port").await.is_err());
     }
 
@@ -52,7 +57,10 @@ mod tests {
         for endpoint in ["localhost:0", ":0", "0.0.0.0:0", "127.0.0.1:0"] {
             let listener = bind(endpoint).await.unwrap();
             let port = listener.local_addr().unwrap().port();
-            assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok(), "{endpoint}");
+            assert!(
+                TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok(),
+                "{endpoint}"
+            );
         }
     }
 }

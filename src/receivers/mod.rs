@@ -36,7 +36,8 @@ pub use listener::bind;
 pub use otlp_grpc::OtlpGrpc;
 pub use otlp_http::OtlpHttp;
 pub use settings::{
-    ContentEncoding, CorsSettings, GrpcKeepalive, OtlpGrpcSettings, OtlpHttpSettings, TlsSettings, TlsVersion,
+    ContentEncoding, CorsSettings, GrpcKeepalive, OtlpGrpcSettings, OtlpHttpSettings, TlsSettings,
+    TlsVersion,
 };
 pub use stats::{ReceiverStats, RefusalReason, Transport, TransportStats};
 

@@ -13,5 +13,7 @@ pub(super) async fn offload<T: Send + 'static>(
     if bytes <= INLINE_WORK {
         return work();
     }
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(Fault::Gone))
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or(Err(Fault::Gone))
 }

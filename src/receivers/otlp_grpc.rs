@@ -44,7 +44,9 @@ pub struct OtlpGrpc {
 
 impl std::fmt::Debug for OtlpGrpc {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OtlpGrpc").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("OtlpGrpc")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }
 
@@ -53,30 +55,61 @@ impl OtlpGrpc {
     ///
     /// # Errors
     /// TLS files that cannot be used.
-    pub fn new(settings: OtlpGrpcSettings, destination: Destination) -> Result<Self, ReceiverError> {
-        let tls = settings.tls.as_ref().map(|tls| tls::acceptor(tls, &[b"h2"])).transpose()?;
-        Ok(Self { settings, tls, destination })
+    pub fn new(
+        settings: OtlpGrpcSettings,
+        destination: Destination,
+    ) -> Result<Self, ReceiverError> {
+        let tls = settings
+            .tls
+            .as_ref()
+            .map(|tls| tls::acceptor(tls, &[b"h2"]))
+            .transpose()?;
+        Ok(Self {
+            settings,
+            tls,
+            destination,
+        })
     }
 
     /// Serves on `listener` until `shutdown`; then finishes the calls in flight and returns within the drain time.
     pub async fn serve(self, listener: TcpListener, shutdown: CancellationToken) {
-        let Self { mut settings, tls, destination } = self;
+        let Self {
+            mut settings,
+            tls,
+            destination,
+        } = self;
         // What never fits into the budget is too large, not to be retried for ever.
         settings.max_recv_msg_size = settings.max_recv_msg_size.min(destination.budget.limit());
         let tasks = TaskTracker::new();
         let keepalive = &settings.keepalive;
         let mut http = Builder::new(Tracked(tasks.clone())).http2_only();
-        for_large_requests(&mut http, Some(settings.max_concurrent_streams).filter(|streams| *streams > 0))
-            .keep_alive_interval(Some(keepalive.time).filter(|time| !time.is_zero()))
-            .keep_alive_timeout(keepalive.timeout);
+        for_large_requests(
+            &mut http,
+            Some(settings.max_concurrent_streams).filter(|streams| *streams > 0),
+        )
+        .keep_alive_interval(Some(keepalive.time).filter(|time| !time.is_zero()))
+        .keep_alive_timeout(keepalive.timeout);
         let limits = ConnectionLimits {
             idle: keepalive.max_connection_idle,
             age: keepalive.max_connection_age,
             age_grace: keepalive.max_connection_age_grace,
         };
         let drain = settings.drain_timeout;
-        let handler = Arc::new(TraceService { settings, destination, tasks: tasks.clone() });
-        Server { tls, http, handler, limits, tasks, drain }.run(listener, shutdown).await;
+        let handler = Arc::new(TraceService {
+            settings,
+            destination,
+            tasks: tasks.clone(),
+        });
+        Server {
+            tls,
+            http,
+            handler,
+            limits,
+            tasks,
+            drain,
+        }
+        .run(listener, shutdown)
+        .await;
     }
 }
 
@@ -109,11 +142,17 @@ impl TraceService {
         let (bytes, held) = match self.receive(request).await {
             Ok(received) => received,
             Err(fault) => {
-                self.destination.stats.of(Transport::Grpc).count_refused(fault.reason(), 0);
+                self.destination
+                    .stats
+                    .of(Transport::Grpc)
+                    .count_refused(fault.reason(), 0);
                 return Err(fault);
             }
         };
-        Ok(self.destination.hand_over(&self.tasks, Transport::Grpc, bytes, held).await?)
+        Ok(self
+            .destination
+            .hand_over(&self.tasks, Transport::Grpc, bytes, held)
+            .await?)
     }
 
     /// The inflated message, and what it holds of the budget.
@@ -121,14 +160,25 @@ impl TraceService {
         let limit = self.settings.max_recv_msg_size;
         let coding = coding(request.headers());
         let mut held = self.destination.budget.reservation();
-        let limits = BodyLimits { max_bytes: limit.saturating_add(PREFIX), idle: self.settings.body_idle_timeout };
-        let body = collect(request.body_mut(), limits, &mut held, |first| expected_body(first, limit)).await?;
-        let Message { compressed, payload } = single_message(body)?;
+        let limits = BodyLimits {
+            max_bytes: limit.saturating_add(PREFIX),
+            idle: self.settings.body_idle_timeout,
+        };
+        let body = collect(request.body_mut(), limits, &mut held, |first| {
+            expected_body(first, limit)
+        })
+        .await?;
+        let Message {
+            compressed,
+            payload,
+        } = single_message(body)?;
         if !compressed {
             return Ok((payload, held));
         }
         let Some(Some(coding)) = coding else {
-            return Err(Fault::malformed("a compressed message without grpc-encoding"));
+            return Err(Fault::malformed(
+                "a compressed message without grpc-encoding",
+            ));
         };
         let mut inflated = self.destination.budget.reservation();
         offload(likely_size(coding, &payload), move || {
@@ -152,7 +202,9 @@ fn coding(headers: &HeaderMap) -> Option<Option<Coding>> {
 /// The answer to a request that is not an export at all.
 fn refuse_unread(request: &Request<Incoming>) -> Option<Response<GrpcBody>> {
     let headers = request.headers();
-    let is_grpc = headers.get(CONTENT_TYPE).is_some_and(|value| is_grpc_proto(value.as_bytes()));
+    let is_grpc = headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|value| is_grpc_proto(value.as_bytes()));
     if request.method() != Method::POST || !is_grpc {
         let mut response = Response::new(GrpcBody::default());
         *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
@@ -162,8 +214,11 @@ fn refuse_unread(request: &Request<Incoming>) -> Option<Response<GrpcBody>> {
         return Some(Status::unimplemented("only TraceService/Export is served here").into_http());
     }
     if coding(headers).is_none() {
-        let mut response: Response<GrpcBody> = Status::unimplemented("grpc-encoding is not supported").into_http();
-        response.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static(ENCODINGS));
+        let mut response: Response<GrpcBody> =
+            Status::unimplemented("grpc-encoding is not supported").into_http();
+        response
+            .headers_mut()
+            .insert(ACCEPT_ENCODING, HeaderValue::from_static(ENCODINGS));
         return Some(response);
     }
     None
@@ -171,6 +226,11 @@ fn refuse_unread(request: &Request<Incoming>) -> Option<Response<GrpcBody>> {
 
 /// `application/grpc`, with or without `+proto` and parameters.
 fn is_grpc_proto(content_type: &[u8]) -> bool {
-    let kind = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-    kind.eq_ignore_ascii_case(b"application/grpc") || kind.eq_ignore_ascii_case(b"application/grpc+proto")
+    let kind = content_type
+        .split(|byte| *byte == b';')
+        .next()
+        .unwrap_or_default()
+        .trim_ascii();
+    kind.eq_ignore_ascii_case(b"application/grpc")
+        || kind.eq_ignore_ascii_case(b"application/grpc+proto")
 }

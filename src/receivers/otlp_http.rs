@@ -46,7 +46,9 @@ pub struct OtlpHttp {
 
 impl std::fmt::Debug for OtlpHttp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OtlpHttp").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("OtlpHttp")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }
 
@@ -55,16 +57,33 @@ impl OtlpHttp {
     ///
     /// # Errors
     /// TLS files that cannot be used.
-    pub fn new(settings: OtlpHttpSettings, destination: Destination) -> Result<Self, ReceiverError> {
-        let tls = settings.tls.as_ref().map(|tls| tls::acceptor(tls, &[b"h2", b"http/1.1"])).transpose()?;
-        Ok(Self { settings, tls, destination })
+    pub fn new(
+        settings: OtlpHttpSettings,
+        destination: Destination,
+    ) -> Result<Self, ReceiverError> {
+        let tls = settings
+            .tls
+            .as_ref()
+            .map(|tls| tls::acceptor(tls, &[b"h2", b"http/1.1"]))
+            .transpose()?;
+        Ok(Self {
+            settings,
+            tls,
+            destination,
+        })
     }
 
     /// Serves on `listener` until `shutdown`; then finishes the requests in flight and returns within the drain time.
     pub async fn serve(self, listener: TcpListener, shutdown: CancellationToken) {
-        let Self { mut settings, tls, destination } = self;
+        let Self {
+            mut settings,
+            tls,
+            destination,
+        } = self;
         // What never fits into the budget is too large, not to be retried for ever.
-        settings.max_request_body_size = settings.max_request_body_size.min(destination.budget.limit());
+        settings.max_request_body_size = settings
+            .max_request_body_size
+            .min(destination.budget.limit());
         let tasks = TaskTracker::new();
         let mut http = Builder::new(Tracked(tasks.clone()));
         http.http1()
@@ -72,10 +91,26 @@ impl OtlpHttp {
             .header_read_timeout(unless_zero(settings.read_header_timeout))
             .keep_alive(settings.keep_alives_enabled);
         for_large_requests(&mut http, Some(MAX_CONCURRENT_STREAMS));
-        let limits = ConnectionLimits { idle: unless_zero(settings.idle_timeout), ..ConnectionLimits::default() };
+        let limits = ConnectionLimits {
+            idle: unless_zero(settings.idle_timeout),
+            ..ConnectionLimits::default()
+        };
         let drain = settings.drain_timeout;
-        let handler = Arc::new(TracesPath { settings, destination, tasks: tasks.clone() });
-        Server { tls, http, handler, limits, tasks, drain }.run(listener, shutdown).await;
+        let handler = Arc::new(TracesPath {
+            settings,
+            destination,
+            tasks: tasks.clone(),
+        });
+        Server {
+            tls,
+            http,
+            handler,
+            limits,
+            tasks,
+            drain,
+        }
+        .run(listener, shutdown)
+        .await;
     }
 }
 
@@ -110,7 +145,9 @@ impl Handler for TracesPath {
                 answer
             }
         };
-        answer.headers_mut().extend(self.settings.response_headers.clone());
+        answer
+            .headers_mut()
+            .extend(self.settings.response_headers.clone());
         answer
     }
 }
@@ -140,33 +177,55 @@ impl TracesPath {
 
     async fn export(&self, request: &mut Request<Incoming>, form: Form) -> Result<Accepted, Fault> {
         match self.receive(request, form).await {
-            Ok((bytes, held)) => Ok(self.destination.hand_over(&self.tasks, Transport::Http, bytes, held).await?),
+            Ok((bytes, held)) => Ok(self
+                .destination
+                .hand_over(&self.tasks, Transport::Http, bytes, held)
+                .await?),
             Err(fault) => {
-                self.destination.stats.of(Transport::Http).count_refused(fault.reason(), 0);
+                self.destination
+                    .stats
+                    .of(Transport::Http)
+                    .count_refused(fault.reason(), 0);
                 Err(fault)
             }
         }
     }
 
     /// The request as protobuf, and what it holds of the budget.
-    async fn receive(&self, request: &mut Request<Incoming>, form: Form) -> Result<(Bytes, Reservation), Fault> {
+    async fn receive(
+        &self,
+        request: &mut Request<Incoming>,
+        form: Form,
+    ) -> Result<(Bytes, Reservation), Fault> {
         let limit = self.settings.max_request_body_size;
         let declared = request.body().size_hint().exact();
         if let Some(bytes) = declared.filter(|bytes| *bytes > limit) {
             return Err(Refusal::TooLarge { bytes, limit }.into());
         }
         let mut held = self.destination.budget.reservation();
-        let limits = BodyLimits { max_bytes: limit, idle: self.settings.body_idle_timeout };
+        let limits = BodyLimits {
+            max_bytes: limit,
+            idle: self.settings.body_idle_timeout,
+        };
         let reading = collect(request.body_mut(), limits, &mut held, |_| Ok(declared));
         let body = match self.settings.read_timeout {
             None => reading.await?,
-            Some(longest) => timeout(longest, reading).await.unwrap_or(Err(Fault::Stalled))?,
+            Some(longest) => timeout(longest, reading)
+                .await
+                .unwrap_or(Err(Fault::Stalled))?,
         };
         let budget = self.destination.budget.clone();
-        if form == (Form { encoding: Encoding::Protobuf, coding: None }) {
+        if form
+            == (Form {
+                encoding: Encoding::Protobuf,
+                coding: None,
+            })
+        {
             return Ok((body, held));
         }
-        let work = form.coding.map_or(body.len() as u64, |coding| likely_size(coding, &body));
+        let work = form
+            .coding
+            .map_or(body.len() as u64, |coding| likely_size(coding, &body));
         offload(work, move || {
             let (mut body, mut held) = (body, held);
             if let Some(coding) = form.coding {
@@ -188,7 +247,12 @@ impl TracesPath {
     /// `100 Continue` has not begun.
     async fn forget_rest(&self, request: &mut Request<Incoming>) {
         if !request.headers().contains_key(EXPECT) {
-            discard(request.body_mut(), self.settings.max_request_body_size, DISCARD).await;
+            discard(
+                request.body_mut(),
+                self.settings.max_request_body_size,
+                DISCARD,
+            )
+            .await;
         }
     }
 }

@@ -58,6 +58,10 @@ impl RpcStatus {
                 value: prost::Message::encode_to_vec(&RetryInfo { retry_delay }),
             }
         });
-        Self { code: code as i32, message, details: details.into_iter().collect() }
+        Self {
+            code: code as i32,
+            message,
+            details: details.into_iter().collect(),
+        }
     }
 }

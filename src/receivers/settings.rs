@@ -118,7 +118,13 @@ pub enum ContentEncoding {
 
 impl ContentEncoding {
     /// All that are supported, and the default.
-    pub const ALL: [Self; 5] = [Self::Identity, Self::Gzip, Self::Zstd, Self::Zlib, Self::Deflate];
+    pub const ALL: [Self; 5] = [
+        Self::Identity,
+        Self::Gzip,
+        Self::Zstd,
+        Self::Zlib,
+        Self::Deflate,
+    ];
 }
 
 /// `cors:` of the HTTP receiver.

@@ -52,8 +52,15 @@ pub enum RefusalReason {
 
 impl RefusalReason {
     /// All reasons.
-    pub const ALL: [Self; 7] =
-        [Self::Malformed, Self::TooLarge, Self::Full, Self::Stopping, Self::Log, Self::Unsupported, Self::Abandoned];
+    pub const ALL: [Self; 7] = [
+        Self::Malformed,
+        Self::TooLarge,
+        Self::Full,
+        Self::Stopping,
+        Self::Log,
+        Self::Unsupported,
+        Self::Abandoned,
+    ];
 
     /// The label value.
     #[must_use]

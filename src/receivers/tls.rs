@@ -15,7 +15,10 @@ use tokio_rustls::TlsAcceptor;
 ///
 /// # Errors
 /// [`ReceiverError::TlsFile`] names the file that cannot be used, [`ReceiverError::Tls`] what does not fit together.
-pub(super) fn acceptor(settings: &TlsSettings, protocols: &[&[u8]]) -> Result<TlsAcceptor, ReceiverError> {
+pub(super) fn acceptor(
+    settings: &TlsSettings,
+    protocols: &[&[u8]],
+) -> Result<TlsAcceptor, ReceiverError> {
     let chain = certificates("cert_file", &settings.cert_file)?;
     let key = PrivateKeyDer::from_pem_file(&settings.key_file)
         .map_err(|error| unreadable("key_file", &settings.key_file, &error))?;
@@ -28,7 +31,9 @@ pub(super) fn acceptor(settings: &TlsSettings, protocols: &[&[u8]]) -> Result<Tl
         Some(file) => {
             let mut roots = RootCertStore::empty();
             for certificate in certificates("client_ca_file", file)? {
-                roots.add(certificate).map_err(|error| ReceiverError::Tls(format!("client_ca_file: {error}")))?;
+                roots
+                    .add(certificate)
+                    .map_err(|error| ReceiverError::Tls(format!("client_ca_file: {error}")))?;
             }
             let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
                 .build()
@@ -51,18 +56,29 @@ fn versions(min: TlsVersion) -> &'static [&'static SupportedProtocolVersion] {
     }
 }
 
-fn certificates(role: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, ReceiverError> {
+fn certificates(
+    role: &'static str,
+    path: &Path,
+) -> Result<Vec<CertificateDer<'static>>, ReceiverError> {
     let chain = CertificateDer::pem_file_iter(path)
         .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
         .map_err(|error| unreadable(role, path, &error))?;
     if chain.is_empty() {
         let reason = "no certificate in it".to_owned();
-        return Err(ReceiverError::TlsFile { role, path: path.to_owned(), reason });
+        return Err(ReceiverError::TlsFile {
+            role,
+            path: path.to_owned(),
+            reason,
+        });
     }
     Ok(chain)
 }
 
-fn unreadable(role: &'static str, path: &Path, error: &rustls_pki_types::pem::Error) -> ReceiverError {
+fn unreadable(
+    role: &'static str,
+    path: &Path,
+    error: &rustls_pki_types::pem::Error,
+) -> ReceiverError {
     use rustls_pki_types::pem::Error;
     // Only what cannot quote the file: some variants carry lines of it.
     let reason = match error {
@@ -70,5 +86,9 @@ fn unreadable(role: &'static str, path: &Path, error: &rustls_pki_types::pem::Er
         Error::NoItemsFound => "no such section in it".to_owned(),
         _ => "not valid PEM".to_owned(),
     };
-    ReceiverError::TlsFile { role, path: path.to_owned(), reason }
+    ReceiverError::TlsFile {
+        role,
+        path: path.to_owned(),
+        reason,
+    }
 }

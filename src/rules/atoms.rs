@@ -28,7 +28,9 @@ impl PartialEq for Test {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::OneOf(a), Self::OneOf(b)) => a == b,
-            (Self::Matches(a), Self::Matches(b)) => a.iter().map(Regex::as_str).eq(b.iter().map(Regex::as_str)),
+            (Self::Matches(a), Self::Matches(b)) => {
+                a.iter().map(Regex::as_str).eq(b.iter().map(Regex::as_str))
+            }
             (Self::Between(a, b), Self::Between(c, d)) => (a, b) == (c, d),
             (Self::Is(a), Self::Is(b)) => a == b,
             _ => false,
@@ -74,8 +76,13 @@ impl TextKeys {
 
     #[inline]
     pub(crate) fn holds(&self, key: &[u8]) -> bool {
-        self.exact.get(key.len()).is_some_and(|same_length| same_length.iter().any(|other| **other == *key))
-            || self.prefixes.iter().any(|prefix| prefix.first() == key.first() && key.starts_with(prefix))
+        self.exact
+            .get(key.len())
+            .is_some_and(|same_length| same_length.iter().any(|other| **other == *key))
+            || self
+                .prefixes
+                .iter()
+                .any(|prefix| prefix.first() == key.first() && key.starts_with(prefix))
     }
 }
 
@@ -100,8 +107,11 @@ impl Atoms {
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<usize> {
         let range = self.by_len.get(key.len())?;
-        (usize::from(range.start)..usize::from(range.end))
-            .find(|index| self.keys.get(*index).is_some_and(|tests| &*tests.key == key))
+        (usize::from(range.start)..usize::from(range.end)).find(|index| {
+            self.keys
+                .get(*index)
+                .is_some_and(|tests| &*tests.key == key)
+        })
     }
 
     /// The bits that all programs' tests take.
@@ -144,10 +154,17 @@ impl AtomsBuilder {
     }
 
     fn key(&mut self, key: &str) -> &mut KeyTests {
-        let at = self.keys.iter().position(|tests| &*tests.key == key.as_bytes()).unwrap_or_else(|| {
-            self.keys.push(KeyTests { key: key.as_bytes().into(), ..KeyTests::default() });
-            self.keys.len() - 1
-        });
+        let at = self
+            .keys
+            .iter()
+            .position(|tests| &*tests.key == key.as_bytes())
+            .unwrap_or_else(|| {
+                self.keys.push(KeyTests {
+                    key: key.as_bytes().into(),
+                    ..KeyTests::default()
+                });
+                self.keys.len() - 1
+            });
         &mut self.keys[at]
     }
 
@@ -174,7 +191,8 @@ impl AtomsBuilder {
     /// The bit that is set when a text of the span holds one of the keywords.
     pub(crate) fn keywords(&mut self, keywords: &[String]) -> u32 {
         let bit = self.bit();
-        self.keywords.extend(keywords.iter().map(|keyword| (keyword.clone(), bit)));
+        self.keywords
+            .extend(keywords.iter().map(|keyword| (keyword.clone(), bit)));
         bit
     }
 

@@ -59,7 +59,9 @@ impl Facts {
     }
 
     pub(crate) fn words_of(&self, span: usize) -> &[u64] {
-        self.words.get(span * self.stride..(span + 1) * self.stride).unwrap_or_default()
+        self.words
+            .get(span * self.stride..(span + 1) * self.stride)
+            .unwrap_or_default()
     }
 
     /// Bytes held.
@@ -99,15 +101,27 @@ impl<'a> Observer<'a> {
     /// An observer for one request.
     pub fn new(atoms: &'a Atoms, scratch: &'a mut ObserverScratch) -> Self {
         let stride = atoms.stride();
-        scratch.last.resize(atoms.slots as usize, (Vec::new(), ABSENT));
+        scratch
+            .last
+            .resize(atoms.slots as usize, (Vec::new(), ABSENT));
         scratch.seen.resize(atoms.keys.len().div_ceil(64), 0);
-        Self { atoms, scratch, facts: Facts { stride, ..Facts::default() }, resource: vec![0; stride] }
+        Self {
+            atoms,
+            scratch,
+            facts: Facts {
+                stride,
+                ..Facts::default()
+            },
+            resource: vec![0; stride],
+        }
     }
 
     /// The facts of the sound spans, in scan order.
     #[must_use]
     pub fn finish(mut self) -> Facts {
-        self.facts.words.truncate(self.facts.spans.len() * self.facts.stride);
+        self.facts
+            .words
+            .truncate(self.facts.spans.len() * self.facts.stride);
         self.facts
     }
 
@@ -136,7 +150,11 @@ impl<'a> Observer<'a> {
             }
         }
         if let Some(slot) = wanted.slot {
-            let id = self.scratch.last.get_mut(slot as usize).map_or(ABSENT, |last| value_id(self.atoms, last, value));
+            let id = self
+                .scratch
+                .last
+                .get_mut(slot as usize)
+                .map_or(ABSENT, |last| value_id(self.atoms, last, value));
             put_slot(words, self.atoms.bit_words(), slot, id);
         }
     }
@@ -145,8 +163,10 @@ impl<'a> Observer<'a> {
         let Some(matcher) = &self.atoms.keywords else {
             return;
         };
-        if matches!(value, AnyValue::Bool(_) | AnyValue::Int(_) | AnyValue::Double(_))
-            || !self.atoms.text_keys.holds(key)
+        if matches!(
+            value,
+            AnyValue::Bool(_) | AnyValue::Int(_) | AnyValue::Double(_)
+        ) || !self.atoms.text_keys.holds(key)
         {
             return;
         }
@@ -177,8 +197,14 @@ fn put_slot(words: &mut [u64], bit_words: usize, slot: u32, id: u32) {
 
 /// The value id that `words` (a span's facts) hold for `slot`.
 pub(crate) fn slot_of(words: &[u64], bit_words: usize, slot: u32) -> u32 {
-    let word = words.get(bit_words + slot as usize / 2).copied().unwrap_or_default();
-    #[allow(clippy::cast_possible_truncation, reason = "the half that was asked for")]
+    let word = words
+        .get(bit_words + slot as usize / 2)
+        .copied()
+        .unwrap_or_default();
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the half that was asked for"
+    )]
     let id = (word >> (32 * (slot % 2))) as u32;
     id
 }
@@ -205,16 +231,25 @@ fn value_id(atoms: &Atoms, last: &mut (Vec<u8>, u32), value: AnyValue<'_>) -> u3
 
 fn passes(test: &Test, site: Site, value: AnyValue<'_>) -> bool {
     let text = || {
-        if let AnyValue::Str(text) = value { text } else { b"" }
+        if let AnyValue::Str(text) = value {
+            text
+        } else {
+            b""
+        }
     };
     match test {
         Test::OneOf(values) => values.contains(text()),
         // On spans an empty text is skipped, on resources it is matched: so does the Collector.
         Test::Matches(expressions) => {
-            (site == Site::Resource || !text().is_empty()) && expressions.iter().any(|regex| regex.is_match(text()))
+            (site == Site::Resource || !text().is_empty())
+                && expressions.iter().any(|regex| regex.is_match(text()))
         }
         Test::Between(min, max) => {
-            let number = if let AnyValue::Int(number) = value { number } else { 0 };
+            let number = if let AnyValue::Int(number) = value {
+                number
+            } else {
+                0
+            };
             (*min..=*max).contains(&number)
         }
         Test::Is(wanted) => (value == AnyValue::Bool(true)) == *wanted,
@@ -233,7 +268,9 @@ impl Visitor for Observer<'_> {
 
     fn begin_span(&mut self) {
         // A rejected span before this one left its words behind.
-        self.facts.words.truncate(self.facts.spans.len() * self.facts.stride);
+        self.facts
+            .words
+            .truncate(self.facts.spans.len() * self.facts.stride);
         self.facts.words.extend_from_slice(&self.resource);
         self.scratch.seen.fill(0);
     }
@@ -257,6 +294,10 @@ impl Visitor for Observer<'_> {
                 set(words, *bit);
             }
         }
-        self.facts.spans.push(SpanFacts { start: head.start, end: head.end, root: head.root });
+        self.facts.spans.push(SpanFacts {
+            start: head.start,
+            end: head.end,
+            root: head.root,
+        });
     }
 }

@@ -34,12 +34,22 @@ impl Program {
 
     /// Folds span `span` of `facts` into a trace's state; `words` has [`Program::state_words`] words.
     #[inline]
-    pub fn fold(&self, atoms: &Atoms, fold: &mut Fold, words: &mut [u64], facts: &Facts, span: usize) {
+    pub fn fold(
+        &self,
+        atoms: &Atoms,
+        fold: &mut Fold,
+        words: &mut [u64],
+        facts: &Facts,
+        span: usize,
+    ) {
         let Some(times) = facts.spans.get(span) else {
             return;
         };
         let of_span = facts.words_of(span);
-        for (word, more) in words.iter_mut().zip(of_span.get(..atoms.bit_words()).unwrap_or_default()) {
+        for (word, more) in words
+            .iter_mut()
+            .zip(of_span.get(..atoms.bit_words()).unwrap_or_default())
+        {
             *word |= more;
         }
         if fold.min_start == 0 || times.start < fold.min_start {

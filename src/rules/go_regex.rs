@@ -15,13 +15,18 @@ const SIZE_LIMIT: usize = 10 << 20;
 /// # Errors
 /// The engine's message, which shows the expression.
 pub(super) fn compile(expression: &str) -> Result<Regex, String> {
-    let ast = Parser::new().parse(expression).map_err(|error| error.to_string())?;
+    let ast = Parser::new()
+        .parse(expression)
+        .map_err(|error| error.to_string())?;
     let places = ast::visit(&ast, Places::default()).unwrap_or_default();
     let mut text = expression.to_owned();
     for (span, replacement) in places.iter().rev() {
         text.replace_range(span.start.offset..span.end.offset, replacement);
     }
-    RegexBuilder::new(&text).size_limit(SIZE_LIMIT).build().map_err(|error| error.to_string())
+    RegexBuilder::new(&text)
+        .size_limit(SIZE_LIMIT)
+        .build()
+        .map_err(|error| error.to_string())
 }
 
 #[derive(Default)]
@@ -97,7 +102,11 @@ mod tests {
             (r"\\d", r"\d", true),
         ];
         for (expression, text, expected) in cases {
-            assert_eq!(compile(expression).unwrap().is_match(text.as_bytes()), expected, "{expression} on {text}");
+            assert_eq!(
+                compile(expression).unwrap().is_match(text.as_bytes()),
+                expected,
+                "{expression} on {text}"
+            );
         }
     }
 

@@ -69,8 +69,17 @@ impl Percentiles {
     /// Empty distributions; `now` is log time.
     #[must_use]
     pub fn new(rules: &[PercentileRule], now: u64) -> Self {
-        let rules = rules.iter().map(|rule| RuleState { rule: rule.clone(), keys: HashMap::new() }).collect();
-        Self { rules, decay: Decay::new(now, HALF_LIFE_NS) }
+        let rules = rules
+            .iter()
+            .map(|rule| RuleState {
+                rule: rule.clone(),
+                keys: HashMap::new(),
+            })
+            .collect();
+        Self {
+            rules,
+            decay: Decay::new(now, HALF_LIFE_NS),
+        }
     }
 
     /// There is no percentile rule.
@@ -82,7 +91,11 @@ impl Percentiles {
     /// Writes the threshold of each rule for a trace with these key values (one for each of the program's slots).
     pub fn thresholds(&self, values: &[u32], out: &mut Vec<u64>) {
         out.clear();
-        out.extend(self.rules.iter().map(|state| state.threshold(&state.key(values))));
+        out.extend(
+            self.rules
+                .iter()
+                .map(|state| state.threshold(&state.key(values))),
+        );
     }
 
     /// Takes one trace's duration.
@@ -105,7 +118,9 @@ impl Percentiles {
                 if let Some(factor) = scale {
                     entry.sketch.scale(factor);
                 }
-                if std::mem::take(&mut entry.touched) && entry.sketch.total() / weight >= state.rule.min_count {
+                if std::mem::take(&mut entry.touched)
+                    && entry.sketch.total() / weight >= state.rule.min_count
+                {
                     entry.threshold = entry.sketch.quantile(state.rule.percentile);
                 }
             }
@@ -120,8 +135,11 @@ impl Percentiles {
         for (number, state) in (0..).zip(&self.rules) {
             for (key, entry) in &state.keys {
                 #[allow(clippy::cast_possible_truncation, reason = "weights are f32 by design")]
-                let (bins, weights) =
-                    entry.sketch.export().map(|(bin, w)| (bin, (f64::from(w) / weight) as f32)).unzip();
+                let (bins, weights) = entry
+                    .sketch
+                    .export()
+                    .map(|(bin, w)| (bin, (f64::from(w) / weight) as f32))
+                    .unzip();
                 out.push(SketchSnapshot {
                     rule: state.rule.name.clone(),
                     number,
@@ -139,20 +157,40 @@ impl Percentiles {
     pub fn restore(&mut self, snapshot: &[SketchSnapshot], now: u64, ids: &ValueIds) {
         let weight = self.decay.weight(now);
         for saved in snapshot {
-            let Some(state) = self.rules.get_mut(saved.number as usize).filter(|state| state.rule.name == saved.rule)
+            let Some(state) = self
+                .rules
+                .get_mut(saved.number as usize)
+                .filter(|state| state.rule.name == saved.rule)
             else {
                 continue;
             };
             if saved.key.len() > state.rule.slots.len() {
                 continue;
             }
-            let mut sketch = Sketch::import(saved.bins.iter().copied().zip(saved.weights.iter().copied()));
+            let mut sketch = Sketch::import(
+                saved
+                    .bins
+                    .iter()
+                    .copied()
+                    .zip(saved.weights.iter().copied()),
+            );
             sketch.scale(weight);
             let id = |text: &String| {
-                if text.is_empty() { ABSENT } else { ids.id(text.as_bytes()) }
+                if text.is_empty() {
+                    ABSENT
+                } else {
+                    ids.id(text.as_bytes())
+                }
             };
             let key = saved.key.iter().map(id).collect();
-            state.keys.insert(key, Entry { sketch, threshold: saved.threshold, touched: true });
+            state.keys.insert(
+                key,
+                Entry {
+                    sketch,
+                    threshold: saved.threshold,
+                    touched: true,
+                },
+            );
         }
     }
 
@@ -160,17 +198,25 @@ impl Percentiles {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let entries = self.rules.iter().flat_map(|state| &state.keys);
-        entries.map(|(key, entry)| key.len() * 4 + entry.sketch.bytes()).sum()
+        entries
+            .map(|(key, entry)| key.len() * 4 + entry.sketch.bytes())
+            .sum()
     }
 }
 
 impl RuleState {
     fn key(&self, values: &[u32]) -> Vec<u32> {
-        self.rule.slots.iter().map(|slot| values.get(*slot).copied().unwrap_or(ABSENT)).collect()
+        self.rule
+            .slots
+            .iter()
+            .map(|slot| values.get(*slot).copied().unwrap_or(ABSENT))
+            .collect()
     }
 
     fn threshold(&self, key: &[u32]) -> u64 {
-        let known = (0..=key.len()).rev().find_map(|depth| self.keys.get(&key[..depth])?.threshold);
+        let known = (0..=key.len())
+            .rev()
+            .find_map(|depth| self.keys.get(&key[..depth])?.threshold);
         known.unwrap_or(self.rule.warmup_ns).max(self.rule.floor_ns)
     }
 
@@ -181,7 +227,10 @@ impl RuleState {
         if let Some(entry) = self.keys.get_mut(key) {
             entry.add(duration_ns, weight);
         } else {
-            self.keys.entry(key.into()).or_default().add(duration_ns, weight);
+            self.keys
+                .entry(key.into())
+                .or_default()
+                .add(duration_ns, weight);
         }
     }
 }

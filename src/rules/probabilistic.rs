@@ -15,7 +15,11 @@ pub(crate) struct Coin {
 impl Coin {
     pub(crate) fn new(percentage: f64, salt: &str) -> Self {
         let ratio = percentage / 100.0;
-        Self { threshold: threshold(ratio), seed: fnv(OFFSET_BASIS, salt.as_bytes()), ratio: ratio.clamp(0.0, 1.0) }
+        Self {
+            threshold: threshold(ratio),
+            seed: fnv(OFFSET_BASIS, salt.as_bytes()),
+            ratio: ratio.clamp(0.0, 1.0),
+        }
     }
 
     pub(crate) fn keeps(&self, trace: TraceId) -> bool {
@@ -27,7 +31,9 @@ const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;
 
 fn fnv(state: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(state, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
+    bytes.iter().fold(state, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(PRIME)
+    })
 }
 
 /// (2^64 - 1) x ratio as Go's `big.Float` computes it: 64 bits of mantissa, to nearest even, then truncated.
@@ -42,7 +48,11 @@ fn threshold(ratio: f64) -> u64 {
     let exponent = i64::try_from(bits >> 52).unwrap_or_default();
     let fraction = bits & ((1 << 52) - 1);
     // ratio = significand x 2^scale
-    let (significand, scale) = if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) };
+    let (significand, scale) = if exponent == 0 {
+        (fraction, -1074)
+    } else {
+        (fraction | 1 << 52, exponent - 1075)
+    };
     let product = u128::from(significand) * u128::from(u64::MAX);
     let surplus = (128 - product.leading_zeros()).saturating_sub(64);
     let rounded = round_to_even(product, surplus);
@@ -85,7 +95,11 @@ mod tests {
             (1e-320, 0),
         ];
         for (percentage, expected) in cases {
-            assert_eq!(Coin::new(percentage, "s").threshold, expected, "{percentage}");
+            assert_eq!(
+                Coin::new(percentage, "s").threshold,
+                expected,
+                "{percentage}"
+            );
         }
     }
 
@@ -94,15 +108,35 @@ mod tests {
         let cases = [
             (0, "default-hash-seed", 0xe195_36ee_d1bb_ac3d),
             (1, "default-hash-seed", 0xe195_35ee_d1bb_aa8a),
-            (0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736, "default-hash-seed", 0xa545_33ba_2e49_70b5),
-            (0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c, "default-hash-seed", 0x33bf_83d4_5f51_634c),
+            (
+                0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736,
+                "default-hash-seed",
+                0xa545_33ba_2e49_70b5,
+            ),
+            (
+                0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c,
+                "default-hash-seed",
+                0x33bf_83d4_5f51_634c,
+            ),
             (u128::MAX, "default-hash-seed", 0x17be_c373_9634_fe2d),
-            (0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736, "salt-b", 0x5619_0356_288e_30be),
-            (0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c, "salt-b", 0x2fdf_4c8c_5f00_43c7),
+            (
+                0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736,
+                "salt-b",
+                0x5619_0356_288e_30be,
+            ),
+            (
+                0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c,
+                "salt-b",
+                0x2fdf_4c8c_5f00_43c7,
+            ),
         ];
         for (id, salt, expected) in cases {
             let coin = Coin::new(50.0, salt);
-            assert_eq!(fnv(coin.seed, &TraceId(id).to_bytes()), expected, "{id:x} {salt}");
+            assert_eq!(
+                fnv(coin.seed, &TraceId(id).to_bytes()),
+                expected,
+                "{id:x} {salt}"
+            );
         }
     }
 }

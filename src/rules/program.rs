@@ -104,7 +104,11 @@ impl<'a> Compiler<'a> {
             first_match: sample_on_first_match,
             fact_bits: 0,
         };
-        Self { atoms, program, policy: String::new() }
+        Self {
+            atoms,
+            program,
+            policy: String::new(),
+        }
     }
 
     /// Compiles all policies. [`Program::link`] must follow, when all programs are compiled.
@@ -118,45 +122,99 @@ impl<'a> Compiler<'a> {
                 PolicyKind::Drop(children) => (true, self.all(children)?),
                 kind => (false, self.rule(kind)?),
             };
-            self.program.policies.push(Policy { name: spec.name.clone(), drops, rule });
+            self.program.policies.push(Policy {
+                name: spec.name.clone(),
+                drops,
+                rule,
+            });
         }
-        let drops = |index: &usize| self.program.policies.get(*index).is_some_and(|policy| policy.drops);
+        let drops = |index: &usize| {
+            self.program
+                .policies
+                .get(*index)
+                .is_some_and(|policy| policy.drops)
+        };
         let all = || 0..self.program.policies.len();
-        self.program.order = all().filter(drops).chain(all().filter(|index| !drops(index))).collect();
+        self.program.order = all()
+            .filter(drops)
+            .chain(all().filter(|index| !drops(index)))
+            .collect();
         Ok(self.program)
     }
 
     fn all(&mut self, children: &[PolicySpec]) -> Result<Rule, CompileError> {
-        Ok(Rule::All(children.iter().map(|child| self.rule(&child.kind)).collect::<Result<_, _>>()?))
+        Ok(Rule::All(
+            children
+                .iter()
+                .map(|child| self.rule(&child.kind))
+                .collect::<Result<_, _>>()?,
+        ))
     }
 
     fn rule(&mut self, kind: &PolicyKind) -> Result<Rule, CompileError> {
         Ok(match kind {
             PolicyKind::AlwaysSample => Rule::Always,
-            PolicyKind::Latency { threshold_ms, upper_threshold_ms } => {
+            PolicyKind::Latency {
+                threshold_ms,
+                upper_threshold_ms,
+            } => {
                 let bit = u32::try_from(self.program.latencies.len()).unwrap_or(u32::MAX);
                 let (over_ms, up_to_ms) = (*threshold_ms, *upper_threshold_ms);
-                self.program.latencies.push(Latency { over_ms, up_to_ms, bit });
+                self.program.latencies.push(Latency {
+                    over_ms,
+                    up_to_ms,
+                    bit,
+                });
                 // The place of the bit is not known before all atoms are: `link` moves it.
                 Rule::Bit(LATENCY | bit)
             }
             PolicyKind::StatusCode { codes } => Rule::Bit(self.atoms.status(mask(codes))),
-            PolicyKind::StringAttribute { key, values, enabled_regex_matching, invert_match, .. } => {
-                let test = if *enabled_regex_matching { self.expressions(values)? } else { one_of(values) };
+            PolicyKind::StringAttribute {
+                key,
+                values,
+                enabled_regex_matching,
+                invert_match,
+                ..
+            } => {
+                let test = if *enabled_regex_matching {
+                    self.expressions(values)?
+                } else {
+                    one_of(values)
+                };
                 inverted(*invert_match, self.atoms.attribute(key, test))
             }
-            PolicyKind::NumericAttribute { key, min_value, max_value, invert_match } => {
-                inverted(*invert_match, self.atoms.attribute(key, Test::Between(*min_value, *max_value)))
-            }
-            PolicyKind::BooleanAttribute { key, value, invert_match } => {
-                inverted(*invert_match, self.atoms.attribute(key, Test::Is(*value)))
-            }
-            PolicyKind::Probabilistic { sampling_percentage, hash_salt } => {
-                Rule::Coin(Coin::new(*sampling_percentage, hash_salt))
-            }
-            PolicyKind::SpanCount { min_spans, max_spans } => {
-                let max = if *max_spans == 0 { i64::MAX } else { i64::from(*max_spans) };
-                Rule::Spans { min: i64::from(*min_spans), max }
+            PolicyKind::NumericAttribute {
+                key,
+                min_value,
+                max_value,
+                invert_match,
+            } => inverted(
+                *invert_match,
+                self.atoms
+                    .attribute(key, Test::Between(*min_value, *max_value)),
+            ),
+            PolicyKind::BooleanAttribute {
+                key,
+                value,
+                invert_match,
+            } => inverted(*invert_match, self.atoms.attribute(key, Test::Is(*value))),
+            PolicyKind::Probabilistic {
+                sampling_percentage,
+                hash_salt,
+            } => Rule::Coin(Coin::new(*sampling_percentage, hash_salt)),
+            PolicyKind::SpanCount {
+                min_spans,
+                max_spans,
+            } => {
+                let max = if *max_spans == 0 {
+                    i64::MAX
+                } else {
+                    i64::from(*max_spans)
+                };
+                Rule::Spans {
+                    min: i64::from(*min_spans),
+                    max,
+                }
             }
             PolicyKind::And(children) | PolicyKind::Drop(children) => self.all(children)?,
             PolicyKind::Not(child) => Rule::Not(Box::new(self.rule(&child.kind)?)),
@@ -166,7 +224,15 @@ impl<'a> Compiler<'a> {
     }
 
     fn percentile(&mut self, kind: &PolicyKind) -> Result<Rule, CompileError> {
-        let PolicyKind::LatencyPercentile { percentile, by, floor_ms, warmup_ms, min_count, of } = kind else {
+        let PolicyKind::LatencyPercentile {
+            percentile,
+            by,
+            floor_ms,
+            warmup_ms,
+            min_count,
+            of,
+        } = kind
+        else {
             return Ok(Rule::Always);
         };
         if *of == PercentileOf::Span {
@@ -189,19 +255,30 @@ impl<'a> Compiler<'a> {
 
     fn slot(&mut self, key: &str) -> usize {
         let slot = self.atoms.slot(key);
-        self.program.slots.iter().position(|other| *other == slot).unwrap_or_else(|| {
-            self.program.slots.push(slot);
-            self.program.slots.len() - 1
-        })
+        self.program
+            .slots
+            .iter()
+            .position(|other| *other == slot)
+            .unwrap_or_else(|| {
+                self.program.slots.push(slot);
+                self.program.slots.len() - 1
+            })
     }
 
     fn expressions(&self, values: &[String]) -> Result<Test, CompileError> {
         let compiled = values.iter().map(|value| go_regex::compile(value));
-        Ok(Test::Matches(compiled.collect::<Result<_, _>>().map_err(|problem| self.error(&problem))?))
+        Ok(Test::Matches(
+            compiled
+                .collect::<Result<_, _>>()
+                .map_err(|problem| self.error(&problem))?,
+        ))
     }
 
     fn error(&self, problem: &str) -> CompileError {
-        CompileError { policy: self.policy.clone(), problem: problem.to_owned() }
+        CompileError {
+            policy: self.policy.clone(),
+            problem: problem.to_owned(),
+        }
     }
 }
 
@@ -219,11 +296,21 @@ fn mask(codes: &[StatusCode]) -> u8 {
 }
 
 fn one_of(values: &[String]) -> Test {
-    Test::OneOf(values.iter().filter(|value| !value.is_empty()).map(|value| value.as_bytes().into()).collect())
+    Test::OneOf(
+        values
+            .iter()
+            .filter(|value| !value.is_empty())
+            .map(|value| value.as_bytes().into())
+            .collect(),
+    )
 }
 
 fn inverted(invert: bool, bit: u32) -> Rule {
-    if invert { Rule::Not(Box::new(Rule::Bit(bit))) } else { Rule::Bit(bit) }
+    if invert {
+        Rule::Not(Box::new(Rule::Bit(bit)))
+    } else {
+        Rule::Bit(bit)
+    }
 }
 
 impl Program {
@@ -243,7 +330,10 @@ impl Program {
     /// Names of the policies, in config order: their indices stand in decisions.
     #[must_use]
     pub fn policy_names(&self) -> Vec<String> {
-        self.policies.iter().map(|policy| policy.name.clone()).collect()
+        self.policies
+            .iter()
+            .map(|policy| policy.name.clone())
+            .collect()
     }
 
     /// The percentile rules, in the order in which thresholds are asked for.
@@ -258,19 +348,29 @@ impl Program {
 #[must_use]
 pub fn fingerprint(policies: &[PolicySpec], sample_on_first_match: bool) -> u32 {
     let mut text = format!("{sample_on_first_match}{policies:?}");
-    policies.iter().for_each(|policy| add_hidden(&policy.kind, &mut text));
-    text.bytes().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    policies
+        .iter()
+        .for_each(|policy| add_hidden(&policy.kind, &mut text));
+    text.bytes().fold(0x811c_9dc5, |hash: u32, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 /// What `Debug` does not show.
 fn add_hidden(kind: &PolicyKind, out: &mut String) {
-    let mut list = |values: &[String]| values.iter().for_each(|value| *out += &format!("{value:?}"));
+    let mut list = |values: &[String]| {
+        values
+            .iter()
+            .for_each(|value| *out += &format!("{value:?}"))
+    };
     match kind {
         PolicyKind::StringAttribute { values, .. } => list(values),
         PolicyKind::PromptKeyword { keywords } => list(keywords),
         PolicyKind::Probabilistic { hash_salt, .. } => list(std::slice::from_ref(hash_salt)),
         PolicyKind::And(children) | PolicyKind::Drop(children) => {
-            children.iter().for_each(|child| add_hidden(&child.kind, out));
+            children
+                .iter()
+                .for_each(|child| add_hidden(&child.kind, out));
         }
         PolicyKind::Not(child) => add_hidden(&child.kind, out),
         _ => {}
@@ -280,7 +380,9 @@ fn add_hidden(kind: &PolicyKind, out: &mut String) {
 fn place(rule: &mut Rule, fact_bits: u32) {
     match rule {
         Rule::Bit(bit) if *bit & LATENCY != 0 => *bit = (*bit & !LATENCY) + fact_bits,
-        Rule::All(children) => children.iter_mut().for_each(|child| place(child, fact_bits)),
+        Rule::All(children) => children
+            .iter_mut()
+            .for_each(|child| place(child, fact_bits)),
         Rule::Not(child) => place(child, fact_bits),
         _ => {}
     }

@@ -32,7 +32,10 @@ impl Decay {
     /// Weights are 1 at `origin` and double every `half_life` (the same unit, not 0).
     #[must_use]
     pub(super) fn new(origin: u64, half_life: u64) -> Self {
-        Self { origin, half_life: half_life.max(1) }
+        Self {
+            origin,
+            half_life: half_life.max(1),
+        }
     }
 
     /// The weight of an observation at `now`.
@@ -57,7 +60,11 @@ fn gamma() -> f64 {
     (1.0 + ALPHA) / (1.0 - ALPHA)
 }
 
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a logarithm of a clamped value")]
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "a logarithm of a clamped value"
+)]
 fn bin_of(ns: u64) -> i32 {
     ((ns.clamp(MIN_NS, MAX_NS) as f64).ln() / gamma().ln()).ceil() as i32
 }
@@ -82,7 +89,10 @@ impl Sketch {
             self.bins.resize(at + 1, 0.0);
         }
         if let Some(slot) = self.bins.get_mut(at) {
-            #[allow(clippy::cast_possible_truncation, reason = "weights are summed in f32 by design")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "weights are summed in f32 by design"
+            )]
             let sum = (f64::from(*slot) + weight) as f32;
             *slot = sum;
         }
@@ -98,13 +108,19 @@ impl Sketch {
     /// Multiplies all weights.
     pub(super) fn scale(&mut self, factor: f64) {
         #[allow(clippy::cast_possible_truncation, reason = "weights are f32 by design")]
-        self.bins.iter_mut().for_each(|bin| *bin = (f64::from(*bin) * factor) as f32);
+        self.bins
+            .iter_mut()
+            .for_each(|bin| *bin = (f64::from(*bin) * factor) as f32);
         self.total = self.bins.iter().map(|bin| f64::from(*bin)).sum();
     }
 
     /// The value in ns below which `percentile` per cent of the weight lies, interpolated within its bin.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time below 2^63 ns")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive time below 2^63 ns"
+    )]
     pub(super) fn quantile(&self, percentile: f64) -> Option<u64> {
         let mut above = self.total * (1.0 - percentile / 100.0);
         let end = self.first + i32::try_from(self.bins.len()).unwrap_or_default();
@@ -121,7 +137,11 @@ impl Sketch {
 
     /// Bins that hold weight, for a snapshot.
     pub(super) fn export(&self) -> impl Iterator<Item = (i32, f32)> {
-        self.bins.iter().zip(self.first..).filter(|(weight, _)| **weight > 0.0).map(|(weight, bin)| (bin, *weight))
+        self.bins
+            .iter()
+            .zip(self.first..)
+            .filter(|(weight, _)| **weight > 0.0)
+            .map(|(weight, bin)| (bin, *weight))
     }
 
     /// A sketch from a snapshot; bins out of range and weights that are no weights are left out.

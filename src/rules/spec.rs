@@ -155,29 +155,63 @@ impl fmt::Debug for PolicyKind {
         let mut out = f.debug_struct(self.type_name());
         match self {
             Self::AlwaysSample => &mut out,
-            Self::Latency { threshold_ms, upper_threshold_ms } => {
-                out.field("threshold_ms", threshold_ms).field("upper_threshold_ms", upper_threshold_ms)
-            }
+            Self::Latency {
+                threshold_ms,
+                upper_threshold_ms,
+            } => out
+                .field("threshold_ms", threshold_ms)
+                .field("upper_threshold_ms", upper_threshold_ms),
             Self::StatusCode { codes } => out.field("codes", codes),
-            Self::StringAttribute { key, values, enabled_regex_matching, cache_max_size, invert_match } => out
+            Self::StringAttribute {
+                key,
+                values,
+                enabled_regex_matching,
+                cache_max_size,
+                invert_match,
+            } => out
                 .field("key", key)
                 .field("values", &values.len())
                 .field("enabled_regex_matching", enabled_regex_matching)
                 .field("cache_max_size", cache_max_size)
                 .field("invert_match", invert_match),
-            Self::NumericAttribute { key, min_value, max_value, invert_match } => out
+            Self::NumericAttribute {
+                key,
+                min_value,
+                max_value,
+                invert_match,
+            } => out
                 .field("key", key)
                 .field("min_value", min_value)
                 .field("max_value", max_value)
                 .field("invert_match", invert_match),
-            Self::BooleanAttribute { key, value, invert_match } => {
-                out.field("key", key).field("value", value).field("invert_match", invert_match)
-            }
-            Self::Probabilistic { sampling_percentage, .. } => out.field("sampling_percentage", sampling_percentage),
-            Self::SpanCount { min_spans, max_spans } => out.field("min_spans", min_spans).field("max_spans", max_spans),
+            Self::BooleanAttribute {
+                key,
+                value,
+                invert_match,
+            } => out
+                .field("key", key)
+                .field("value", value)
+                .field("invert_match", invert_match),
+            Self::Probabilistic {
+                sampling_percentage,
+                ..
+            } => out.field("sampling_percentage", sampling_percentage),
+            Self::SpanCount {
+                min_spans,
+                max_spans,
+            } => out
+                .field("min_spans", min_spans)
+                .field("max_spans", max_spans),
             Self::And(children) | Self::Drop(children) => out.field("children", children),
             Self::Not(child) => out.field("child", child),
-            Self::LatencyPercentile { percentile, by, floor_ms, warmup_ms, min_count, of } => out
+            Self::LatencyPercentile {
+                percentile,
+                by,
+                floor_ms,
+                warmup_ms,
+                min_count,
+                of,
+            } => out
                 .field("percentile", percentile)
                 .field("by", by)
                 .field("floor_ms", floor_ms)
@@ -196,8 +230,16 @@ mod tests {
 
     #[test]
     fn debug_shows_no_keyword() {
-        let kind = PolicyKind::PromptKeyword { keywords: vec!["canary-7f3".into()] };
-        let shown = format!("{:?}", PolicySpec { name: "risky".into(), kind });
+        let kind = PolicyKind::PromptKeyword {
+            keywords: vec!["canary-7f3".into()],
+        };
+        let shown = format!(
+            "{:?}",
+            PolicySpec {
+                name: "risky".into(),
+                kind
+            }
+        );
         assert!(shown.contains("prompt_keyword { keywords: 1 }"), "{shown}");
         assert!(!shown.contains("canary"), "{shown}");
     }

@@ -4,7 +4,9 @@ use super::*;
 use crate::otlp::{TraceId, scan};
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::resource::v1::Resource;
-use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status, TracesData, span::Event};
+use opentelemetry_proto::tonic::trace::v1::{
+    ResourceSpans, ScopeSpans, Span, Status, TracesData, span::Event,
+};
 use proptest::prelude::*;
 use prost::Message;
 use std::sync::Arc;
@@ -12,7 +14,11 @@ use std::sync::Arc;
 const MS: u64 = 1_000_000;
 
 fn attribute(key: &str, value: Value) -> KeyValue {
-    KeyValue { key: key.into(), value: Some(AnyValue { value: Some(value) }), ..Default::default() }
+    KeyValue {
+        key: key.into(),
+        value: Some(AnyValue { value: Some(value) }),
+        ..Default::default()
+    }
 }
 
 fn text(key: &str, value: &str) -> KeyValue {
@@ -33,18 +39,29 @@ fn span(start_ms: u64, end_ms: u64, attributes: Vec<KeyValue>) -> Span {
 
 fn with_resource(attributes: Vec<KeyValue>, spans: Vec<Span>) -> ResourceSpans {
     ResourceSpans {
-        resource: Some(Resource { attributes, ..Default::default() }),
-        scope_spans: vec![ScopeSpans { spans, ..Default::default() }],
+        resource: Some(Resource {
+            attributes,
+            ..Default::default()
+        }),
+        scope_spans: vec![ScopeSpans {
+            spans,
+            ..Default::default()
+        }],
         ..Default::default()
     }
 }
 
 fn data(spans: Vec<Span>) -> TracesData {
-    TracesData { resource_spans: vec![with_resource(vec![text("service.name", "svc")], spans)] }
+    TracesData {
+        resource_spans: vec![with_resource(vec![text("service.name", "svc")], spans)],
+    }
 }
 
 fn policy(kind: PolicyKind) -> PolicySpec {
-    PolicySpec { name: "p".into(), kind }
+    PolicySpec {
+        name: "p".into(),
+        kind,
+    }
 }
 
 struct Compiled {
@@ -54,9 +71,13 @@ struct Compiled {
 
 fn compile(policies: &[PolicySpec]) -> Compiled {
     let mut builder = AtomsBuilder::default();
-    let program = Compiler::new(&mut builder, false).compile(policies).unwrap();
+    let program = Compiler::new(&mut builder, false)
+        .compile(policies)
+        .unwrap();
     let text_keys = TextKeys::new(["gen_ai.input.messages", "gen_ai.prompt.*"]);
-    let atoms = builder.build(text_keys, Arc::new(ValueIds::default())).unwrap();
+    let atoms = builder
+        .build(text_keys, Arc::new(ValueIds::default()))
+        .unwrap();
     let program = program.link(atoms.bits);
     Compiled { atoms, program }
 }
@@ -71,14 +92,25 @@ impl Compiled {
             let mut observer = Observer::new(&self.atoms, &mut scratch);
             scan(&bytes, &mut observer).unwrap();
             let facts = observer.finish();
-            (0..facts.spans.len()).for_each(|i| self.program.fold(&self.atoms, &mut fold, &mut words, &facts, i));
+            (0..facts.spans.len()).for_each(|i| {
+                self.program
+                    .fold(&self.atoms, &mut fold, &mut words, &facts, i)
+            });
         }
         (fold, words)
     }
 
     fn decide(&self, pieces: &[TracesData], thresholds: &[u64]) -> Verdict {
         let (fold, words) = self.fold(pieces);
-        self.program.decide(State { trace: TraceId(7), fold: &fold, words: &words }, thresholds, |_, _| {})
+        self.program.decide(
+            State {
+                trace: TraceId(7),
+                fold: &fold,
+                words: &words,
+            },
+            thresholds,
+            |_, _| {},
+        )
     }
 }
 
@@ -97,39 +129,96 @@ fn string(key: &str, values: &[&str], regex: bool, invert_match: bool) -> Policy
 }
 
 fn number(min_value: i64, max_value: i64) -> PolicyKind {
-    PolicyKind::NumericAttribute { key: "n".into(), min_value, max_value, invert_match: false }
+    PolicyKind::NumericAttribute {
+        key: "n".into(),
+        min_value,
+        max_value,
+        invert_match: false,
+    }
 }
 
 fn boolean(value: bool) -> PolicyKind {
-    PolicyKind::BooleanAttribute { key: "b".into(), value, invert_match: false }
+    PolicyKind::BooleanAttribute {
+        key: "b".into(),
+        value,
+        invert_match: false,
+    }
 }
 
 fn latency(threshold_ms: i64, upper_threshold_ms: i64) -> PolicyKind {
-    PolicyKind::Latency { threshold_ms, upper_threshold_ms }
+    PolicyKind::Latency {
+        threshold_ms,
+        upper_threshold_ms,
+    }
 }
 
 fn count(min_spans: i32, max_spans: i32) -> PolicyKind {
-    PolicyKind::SpanCount { min_spans, max_spans }
+    PolicyKind::SpanCount {
+        min_spans,
+        max_spans,
+    }
 }
 
 #[test]
 fn string_attribute_as_in_the_collector() {
     let on_span = |value| data(vec![span(1, 2, vec![value])]);
-    let on_resource = |value| TracesData { resource_spans: vec![with_resource(vec![value], vec![span(1, 2, vec![])])] };
+    let on_resource = |value| TracesData {
+        resource_spans: vec![with_resource(vec![value], vec![span(1, 2, vec![])])],
+    };
     let int = || attribute("k", Value::IntValue(5));
     let cases = [
-        (string("k", &["a", "b"], false, false), on_span(text("k", "b")), true),
-        (string("k", &["a"], false, false), on_span(text("k", "A")), false),
-        (string("k", &["a"], false, false), on_resource(text("k", "a")), true),
-        (string("k", &[""], false, false), on_span(text("k", "")), false),
+        (
+            string("k", &["a", "b"], false, false),
+            on_span(text("k", "b")),
+            true,
+        ),
+        (
+            string("k", &["a"], false, false),
+            on_span(text("k", "A")),
+            false,
+        ),
+        (
+            string("k", &["a"], false, false),
+            on_resource(text("k", "a")),
+            true,
+        ),
+        (
+            string("k", &[""], false, false),
+            on_span(text("k", "")),
+            false,
+        ),
         (string("k", &[".*"], true, false), on_span(int()), false),
         (string("k", &[".*"], true, false), on_resource(int()), true),
-        (string("k", &["^$"], true, false), on_span(text("k", "")), false),
-        (string("k", &["ell"], true, false), on_span(text("k", "hello")), true),
-        (string("k", &["a"], false, true), on_span(text("k", "a")), false),
-        (string("k", &["a"], false, true), on_span(text("other", "a")), true),
-        (string("k", &["a"], false, false), data(vec![span(1, 2, vec![text("k", "x"), text("k", "a")])]), false),
-        (string("", &["a"], false, false), on_span(text("", "a")), true),
+        (
+            string("k", &["^$"], true, false),
+            on_span(text("k", "")),
+            false,
+        ),
+        (
+            string("k", &["ell"], true, false),
+            on_span(text("k", "hello")),
+            true,
+        ),
+        (
+            string("k", &["a"], false, true),
+            on_span(text("k", "a")),
+            false,
+        ),
+        (
+            string("k", &["a"], false, true),
+            on_span(text("other", "a")),
+            true,
+        ),
+        (
+            string("k", &["a"], false, false),
+            data(vec![span(1, 2, vec![text("k", "x"), text("k", "a")])]),
+            false,
+        ),
+        (
+            string("", &["a"], false, false),
+            on_span(text("", "a")),
+            true,
+        ),
     ];
     for (kind, data, expected) in cases {
         let shown = format!("{kind:?} {data:?}");
@@ -143,14 +232,38 @@ fn numbers_and_bools_as_in_the_collector() {
     let cases = [
         (number(400, 499), on_span("n", Value::IntValue(400)), true),
         (number(400, 499), on_span("n", Value::IntValue(500)), false),
-        (number(400, 499), on_span("n", Value::DoubleValue(404.0)), false),
-        (number(-1, 1), on_span("n", Value::StringValue("404".into())), true),
-        (number(i64::MIN, -1), on_span("n", Value::IntValue(-5)), true),
+        (
+            number(400, 499),
+            on_span("n", Value::DoubleValue(404.0)),
+            false,
+        ),
+        (
+            number(-1, 1),
+            on_span("n", Value::StringValue("404".into())),
+            true,
+        ),
+        (
+            number(i64::MIN, -1),
+            on_span("n", Value::IntValue(-5)),
+            true,
+        ),
         (boolean(true), on_span("b", Value::BoolValue(true)), true),
         (boolean(true), on_span("b", Value::BoolValue(false)), false),
-        (boolean(true), on_span("b", Value::StringValue("true".into())), false),
-        (boolean(false), on_span("b", Value::StringValue("true".into())), true),
-        (boolean(false), on_span("other", Value::BoolValue(false)), false),
+        (
+            boolean(true),
+            on_span("b", Value::StringValue("true".into())),
+            false,
+        ),
+        (
+            boolean(false),
+            on_span("b", Value::StringValue("true".into())),
+            true,
+        ),
+        (
+            boolean(false),
+            on_span("other", Value::BoolValue(false)),
+            false,
+        ),
     ];
     for (kind, data, expected) in cases {
         let shown = format!("{kind:?} {data:?}");
@@ -160,7 +273,14 @@ fn numbers_and_bools_as_in_the_collector() {
 
 #[test]
 fn latency_as_in_the_collector() {
-    let spans = |times: &[(u64, u64)]| data(times.iter().map(|(start, end)| span(*start, *end, vec![])).collect());
+    let spans = |times: &[(u64, u64)]| {
+        data(
+            times
+                .iter()
+                .map(|(start, end)| span(*start, *end, vec![]))
+                .collect(),
+        )
+    };
     let cases = [
         (latency(1000, 0), spans(&[(1, 1001)]), false),
         (latency(1000, 0), spans(&[(1, 1002)]), true),
@@ -187,18 +307,30 @@ fn latency_as_in_the_collector() {
 fn status_count_and_coin() {
     let with_status = |code| {
         let mut failed = span(1, 2, vec![]);
-        failed.status = Some(Status { code, message: String::new() });
+        failed.status = Some(Status {
+            code,
+            message: String::new(),
+        });
         data(vec![failed, span(1, 2, vec![])])
     };
-    let status = |codes: &[StatusCode]| PolicyKind::StatusCode { codes: codes.to_vec() };
+    let status = |codes: &[StatusCode]| PolicyKind::StatusCode {
+        codes: codes.to_vec(),
+    };
     let spans = |n| data(vec![span(1, 2, vec![]); n]);
-    let coin = |sampling_percentage| PolicyKind::Probabilistic { sampling_percentage, hash_salt: "s".into() };
+    let coin = |sampling_percentage| PolicyKind::Probabilistic {
+        sampling_percentage,
+        hash_salt: "s".into(),
+    };
     let cases = [
         (status(&[StatusCode::Error]), with_status(2), true),
         (status(&[StatusCode::Error]), with_status(1), false),
         (status(&[StatusCode::Ok]), with_status(1), true),
         (status(&[StatusCode::Unset]), with_status(2), true),
-        (status(&[StatusCode::Ok, StatusCode::Error]), with_status(77), false),
+        (
+            status(&[StatusCode::Ok, StatusCode::Error]),
+            with_status(77),
+            false,
+        ),
         (count(2, 0), spans(2), true),
         (count(3, 0), spans(2), false),
         (count(0, 2), spans(3), false),
@@ -216,7 +348,11 @@ fn status_count_and_coin() {
 
 #[test]
 fn policies_combine() {
-    let error = || policy(PolicyKind::StatusCode { codes: vec![StatusCode::Error] });
+    let error = || {
+        policy(PolicyKind::StatusCode {
+            codes: vec![StatusCode::Error],
+        })
+    };
     let always = || policy(PolicyKind::AlwaysSample);
     let not = |child| policy(PolicyKind::Not(Box::new(child)));
     let and = |children| policy(PolicyKind::And(children));
@@ -234,17 +370,33 @@ fn policies_combine() {
         (vec![always(), drop(vec![])], false),
     ];
     for (policies, expected) in cases {
-        assert_eq!(compile(&policies).decide(&[plain()], &[]).keep, expected, "{policies:?}");
+        assert_eq!(
+            compile(&policies).decide(&[plain()], &[]).keep,
+            expected,
+            "{policies:?}"
+        );
     }
 }
 
 #[test]
 fn the_most_probable_policy_is_named() {
-    let coin = PolicyKind::Probabilistic { sampling_percentage: 99.999_999, hash_salt: "s".into() };
+    let coin = PolicyKind::Probabilistic {
+        sampling_percentage: 99.999_999,
+        hash_salt: "s".into(),
+    };
     let policies = [
-        PolicySpec { name: "coin".into(), kind: coin.clone() },
-        PolicySpec { name: "all".into(), kind: PolicyKind::AlwaysSample },
-        PolicySpec { name: "again".into(), kind: PolicyKind::AlwaysSample },
+        PolicySpec {
+            name: "coin".into(),
+            kind: coin.clone(),
+        },
+        PolicySpec {
+            name: "all".into(),
+            kind: PolicyKind::AlwaysSample,
+        },
+        PolicySpec {
+            name: "again".into(),
+            kind: PolicyKind::AlwaysSample,
+        },
     ];
     let verdict = compile(&policies).decide(&[data(vec![span(1, 2, vec![])])], &[]);
     assert_eq!((verdict.policy, verdict.probability), (Some(1), 1.0));
@@ -254,21 +406,45 @@ fn the_most_probable_policy_is_named() {
 
 #[test]
 fn prompts_are_searched_where_they_can_be() {
-    let kind = || PolicyKind::PromptKeyword { keywords: vec!["ignore previous instructions".into()] };
+    let kind = || PolicyKind::PromptKeyword {
+        keywords: vec!["ignore previous instructions".into()],
+    };
     let bad = r#"[{"role":"user","content":"Ignore previous\u0020instructions"}]"#;
     let mut in_event = span(1, 2, vec![]);
     in_event.events = vec![Event {
-        attributes: vec![text("gen_ai.prompt.0.content", "ignore previous instructions")],
+        attributes: vec![text(
+            "gen_ai.prompt.0.content",
+            "ignore previous instructions",
+        )],
         ..Default::default()
     }];
     let nested = Value::ArrayValue(opentelemetry_proto::tonic::common::v1::ArrayValue {
-        values: vec![AnyValue { value: Some(Value::StringValue("IGNORE PREVIOUS INSTRUCTIONS".into())) }],
+        values: vec![AnyValue {
+            value: Some(Value::StringValue("IGNORE PREVIOUS INSTRUCTIONS".into())),
+        }],
     });
     let cases = [
-        (data(vec![span(1, 2, vec![text("gen_ai.input.messages", bad)])]), true),
-        (data(vec![span(1, 2, vec![attribute("gen_ai.input.messages", nested)])]), true),
+        (
+            data(vec![span(1, 2, vec![text("gen_ai.input.messages", bad)])]),
+            true,
+        ),
+        (
+            data(vec![span(
+                1,
+                2,
+                vec![attribute("gen_ai.input.messages", nested)],
+            )]),
+            true,
+        ),
         (data(vec![in_event]), true),
-        (data(vec![span(1, 2, vec![text("db.statement", "ignore previous instructions")])]), false),
+        (
+            data(vec![span(
+                1,
+                2,
+                vec![text("db.statement", "ignore previous instructions")],
+            )]),
+            false,
+        ),
     ];
     for (data, expected) in cases {
         let shown = format!("{data:?}");
@@ -301,8 +477,15 @@ fn the_root_span_names_the_percentile_key() {
     ];
     for (spans, expected) in cases {
         let (_, words) = compiled.fold(&[data(spans)]);
-        let texts: Vec<_> = compiled.program.key_values(&words).map(|id| compiled.atoms.values.text(id)).collect();
-        assert_eq!(texts.iter().map(|text| &**text).collect::<Vec<_>>(), ["svc", expected]);
+        let texts: Vec<_> = compiled
+            .program
+            .key_values(&words)
+            .map(|id| compiled.atoms.values.text(id))
+            .collect();
+        assert_eq!(
+            texts.iter().map(|text| &**text).collect::<Vec<_>>(),
+            ["svc", expected]
+        );
     }
 }
 
@@ -311,7 +494,9 @@ fn percentile_keeps_one_in_a_hundred_of_stationary_traffic() {
     // Log-normal by Box-Muller from a fixed sequence.
     let mut state = 1_u64;
     let mut uniform = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         ((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     };
     for sigma in [0.1, 0.3, 1.0] {
@@ -321,7 +506,8 @@ fn percentile_keeps_one_in_a_hundred_of_stationary_traffic() {
         for second in 0..220_u64 {
             percentiles.refresh(second * 1_000_000_000);
             for _ in 0..1000 {
-                let normal = (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+                let normal =
+                    (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
                 let duration = (800.0e6 * (sigma * normal).exp()) as u64;
                 percentiles.thresholds(&[2], &mut thresholds);
                 if second >= 20 {
@@ -332,7 +518,10 @@ fn percentile_keeps_one_in_a_hundred_of_stationary_traffic() {
             }
         }
         let share = f64::from(kept) / f64::from(seen) * 100.0;
-        assert!((share - 1.0).abs() <= 0.1, "sigma {sigma}: {share} % of {seen}");
+        assert!(
+            (share - 1.0).abs() <= 0.1,
+            "sigma {sigma}: {share} % of {seen}"
+        );
     }
 }
 
@@ -347,12 +536,24 @@ fn a_key_without_a_history_uses_its_parents() {
     };
     assert_eq!(threshold(&percentiles, &[2, 3]), 5_000 * MS);
     (0..200).for_each(|_| percentiles.observe(&[2, 3], 100 * MS, 0));
-    assert_eq!(threshold(&percentiles, &[2, 3]), 5_000 * MS, "only a tick changes thresholds");
+    assert_eq!(
+        threshold(&percentiles, &[2, 3]),
+        5_000 * MS,
+        "only a tick changes thresholds"
+    );
     percentiles.refresh(1);
     let known = threshold(&percentiles, &[2, 3]);
     assert!(known.abs_diff(100 * MS) < MS, "{known}");
-    assert_eq!(threshold(&percentiles, &[2, 9]), known, "parent: the service");
-    assert_eq!(threshold(&percentiles, &[8, 9]), known, "parent: everything");
+    assert_eq!(
+        threshold(&percentiles, &[2, 9]),
+        known,
+        "parent: the service"
+    );
+    assert_eq!(
+        threshold(&percentiles, &[8, 9]),
+        known,
+        "parent: everything"
+    );
     (0..200).for_each(|_| percentiles.observe(&[4, 4], MS, 0));
     percentiles.refresh(2);
     assert_eq!(threshold(&percentiles, &[4, 4]), 10 * MS, "the floor");
@@ -370,8 +571,14 @@ fn a_key_without_a_history_uses_its_parents() {
 /// The naive sampler: all spans in memory, every policy walks them anew.
 fn naive(kind: &PolicyKind, pieces: &[TracesData]) -> bool {
     let blocks = || pieces.iter().flat_map(|piece| &piece.resource_spans);
-    let spans = || blocks().flat_map(|block| &block.scope_spans).flat_map(|scope| &scope.spans);
-    let any_attribute = |key: &str, of_resource: &dyn Fn(&Value) -> bool, of_span: &dyn Fn(&Value) -> bool| {
+    let spans = || {
+        blocks()
+            .flat_map(|block| &block.scope_spans)
+            .flat_map(|scope| &scope.spans)
+    };
+    let any_attribute = |key: &str,
+                         of_resource: &dyn Fn(&Value) -> bool,
+                         of_span: &dyn Fn(&Value) -> bool| {
         let first = |attributes: &[KeyValue], test: &dyn Fn(&Value) -> bool| {
             let found = attributes.iter().find(|attribute| attribute.key == key);
             found.is_some_and(|found| test(found.value.as_ref().unwrap().value.as_ref().unwrap()))
@@ -381,18 +588,36 @@ fn naive(kind: &PolicyKind, pieces: &[TracesData]) -> bool {
     };
     match kind {
         PolicyKind::AlwaysSample => true,
-        PolicyKind::StringAttribute { key, values, invert_match, .. } => {
-            let test = |value: &Value| matches!(value, Value::StringValue(text) if values.contains(text));
+        PolicyKind::StringAttribute {
+            key,
+            values,
+            invert_match,
+            ..
+        } => {
+            let test =
+                |value: &Value| matches!(value, Value::StringValue(text) if values.contains(text));
             any_attribute(key, &test, &test) != *invert_match
         }
-        PolicyKind::NumericAttribute { key, min_value, max_value, .. } => {
+        PolicyKind::NumericAttribute {
+            key,
+            min_value,
+            max_value,
+            ..
+        } => {
             let test = |value: &Value| {
-                let number = if let Value::IntValue(number) = value { *number } else { 0 };
+                let number = if let Value::IntValue(number) = value {
+                    *number
+                } else {
+                    0
+                };
                 (*min_value..=*max_value).contains(&number)
             };
             any_attribute(key, &test, &test)
         }
-        PolicyKind::Latency { threshold_ms, upper_threshold_ms } => {
+        PolicyKind::Latency {
+            threshold_ms,
+            upper_threshold_ms,
+        } => {
             let (mut start, mut end) = (0, 0);
             spans().any(|span| {
                 if start == 0 || span.start_time_unix_nano < start {
@@ -405,7 +630,10 @@ fn naive(kind: &PolicyKind, pieces: &[TracesData]) -> bool {
                 ms > *threshold_ms && (*upper_threshold_ms == 0 || ms <= *upper_threshold_ms)
             })
         }
-        PolicyKind::SpanCount { min_spans, max_spans } => {
+        PolicyKind::SpanCount {
+            min_spans,
+            max_spans,
+        } => {
             let count = spans().count() as i32;
             count >= *min_spans && (*max_spans == 0 || count <= *max_spans)
         }
@@ -420,21 +648,30 @@ fn naive(kind: &PolicyKind, pieces: &[TracesData]) -> bool {
 fn leaf() -> impl Strategy<Value = PolicyKind> {
     prop_oneof![
         Just(PolicyKind::AlwaysSample),
-        ("[ab]", "[xy]", any::<bool>()).prop_map(|(key, value, invert)| string(&key, &[&value], false, invert)),
+        ("[ab]", "[xy]", any::<bool>()).prop_map(|(key, value, invert)| string(
+            &key,
+            &[&value],
+            false,
+            invert
+        )),
         (-2..3_i64, 0..4_i64).prop_map(|(min, more)| PolicyKind::NumericAttribute {
             key: "a".into(),
             min_value: min,
             max_value: min + more,
             invert_match: false
         }),
-        (0..40_i64, prop_oneof![Just(0_i64), 0..60_i64]).prop_map(|(over, up_to)| latency(over, up_to)),
+        (0..40_i64, prop_oneof![Just(0_i64), 0..60_i64])
+            .prop_map(|(over, up_to)| latency(over, up_to)),
         (0..5, 0..5).prop_map(|(min, max)| count(min, max)),
     ]
 }
 
 fn any_policy() -> impl Strategy<Value = PolicyKind> {
     let child = || {
-        prop_oneof![leaf().prop_map(policy), leaf().prop_map(|kind| policy(PolicyKind::Not(Box::new(policy(kind)))))]
+        prop_oneof![
+            leaf().prop_map(policy),
+            leaf().prop_map(|kind| policy(PolicyKind::Not(Box::new(policy(kind)))))
+        ]
     };
     prop_oneof![
         leaf(),
@@ -450,14 +687,17 @@ fn any_attributes() -> impl Strategy<Value = Vec<KeyValue>> {
         (-3..4_i64).prop_map(Value::IntValue),
         any::<bool>().prop_map(Value::BoolValue),
     ];
-    proptest::collection::vec(("[abc]", value).prop_map(|(key, value)| attribute(&key, value)), 0..3)
+    proptest::collection::vec(
+        ("[abc]", value).prop_map(|(key, value)| attribute(&key, value)),
+        0..3,
+    )
 }
 
 fn any_piece() -> impl Strategy<Value = TracesData> {
-    let span =
-        (0..50_u64, 0..60_u64, any_attributes()).prop_map(|(start, end, attributes)| span(start, end, attributes));
-    let block =
-        (any_attributes(), proptest::collection::vec(span, 1..4)).prop_map(|(a, spans)| with_resource(a, spans));
+    let span = (0..50_u64, 0..60_u64, any_attributes())
+        .prop_map(|(start, end, attributes)| span(start, end, attributes));
+    let block = (any_attributes(), proptest::collection::vec(span, 1..4))
+        .prop_map(|(a, spans)| with_resource(a, spans));
     proptest::collection::vec(block, 1..3).prop_map(|resource_spans| TracesData { resource_spans })
 }
 

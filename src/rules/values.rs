@@ -26,7 +26,10 @@ pub struct ValueIds {
 
 impl Default for ValueIds {
     fn default() -> Self {
-        Self { ids: DashMap::default(), texts: RwLock::new(vec!["".into(), "(other)".into()]) }
+        Self {
+            ids: DashMap::default(),
+            texts: RwLock::new(vec!["".into(), "(other)".into()]),
+        }
     }
 }
 
@@ -50,7 +53,11 @@ impl ValueIds {
 
     /// The value of an id, as text.
     pub(crate) fn text(&self, id: u32) -> Arc<str> {
-        self.texts.read().get(id as usize).cloned().unwrap_or_default()
+        self.texts
+            .read()
+            .get(id as usize)
+            .cloned()
+            .unwrap_or_default()
     }
 }
 

@@ -29,7 +29,11 @@ pub struct Verdict {
 
 impl Verdict {
     /// Drop, and no policy was asked or wanted it.
-    pub const NONE: Self = Self { keep: false, policy: None, probability: 0.0 };
+    pub const NONE: Self = Self {
+        keep: false,
+        policy: None,
+        probability: 0.0,
+    };
 }
 
 /// Thresholds in ns, one for each of the program's percentile rules, as they stood for this trace.
@@ -57,7 +61,12 @@ impl State<'_> {
 
 impl Program {
     /// Decides. `vote` hears each policy that was asked, by its index in config order.
-    pub fn decide(&self, state: State<'_>, thresholds: Thresholds<'_>, mut vote: impl FnMut(usize, Vote)) -> Verdict {
+    pub fn decide(
+        &self,
+        state: State<'_>,
+        thresholds: Thresholds<'_>,
+        mut vote: impl FnMut(usize, Vote),
+    ) -> Verdict {
         let mut best: Option<(usize, f64)> = None;
         for index in &self.order {
             let Some(policy) = self.policies.get(*index) else {
@@ -70,7 +79,11 @@ impl Program {
             };
             if policy.drops {
                 vote(*index, Vote::Dropped);
-                return Verdict { keep: false, policy: u16::try_from(*index).ok(), probability: 0.0 };
+                return Verdict {
+                    keep: false,
+                    policy: u16::try_from(*index).ok(),
+                    probability: 0.0,
+                };
             }
             vote(*index, Vote::Sampled);
             if best.is_none_or(|(_, so_far)| probability > so_far) {
@@ -81,7 +94,11 @@ impl Program {
             }
         }
         match best {
-            Some((index, probability)) => Verdict { keep: true, policy: u16::try_from(index).ok(), probability },
+            Some((index, probability)) => Verdict {
+                keep: true,
+                policy: u16::try_from(index).ok(),
+                probability,
+            },
             None => Verdict::NONE,
         }
     }
@@ -92,15 +109,23 @@ fn evaluate(rule: &Rule, state: State<'_>, thresholds: Thresholds<'_>) -> Option
     let plain = |matches: bool| matches.then_some(1.0);
     match rule {
         Rule::Always => Some(1.0),
-        Rule::Bit(bit) => plain(state.words.get(*bit as usize / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)),
+        Rule::Bit(bit) => plain(
+            state
+                .words
+                .get(*bit as usize / 64)
+                .is_some_and(|word| word >> (bit % 64) & 1 == 1),
+        ),
         Rule::Spans { min, max } => plain((*min..=*max).contains(&i64::from(state.fold.spans))),
         Rule::Coin(coin) => coin.keeps(state.trace).then_some(coin.ratio),
         Rule::Slower(index) => plain(
-            state.duration().zip(thresholds.get(*index)).is_some_and(|(duration, threshold)| duration > *threshold),
+            state
+                .duration()
+                .zip(thresholds.get(*index))
+                .is_some_and(|(duration, threshold)| duration > *threshold),
         ),
-        Rule::All(children) => {
-            children.iter().try_fold(1.0, |least: f64, child| Some(evaluate(child, state, thresholds)?.min(least)))
-        }
+        Rule::All(children) => children.iter().try_fold(1.0, |least: f64, child| {
+            Some(evaluate(child, state, thresholds)?.min(least))
+        }),
         Rule::Not(child) => plain(evaluate(child, state, thresholds).is_none()),
     }
 }

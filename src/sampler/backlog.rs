@@ -64,7 +64,9 @@ mod tests {
     fn tells_the_oldest() {
         let mut backlog = Backlog::default();
         assert_eq!(backlog.since(), None);
-        [(5, 2), (5, 1), (7, 4), (6, 1)].into_iter().for_each(|(second, spans)| backlog.add(second, spans));
+        [(5, 2), (5, 1), (7, 4), (6, 1)]
+            .into_iter()
+            .for_each(|(second, spans)| backlog.add(second, spans));
         assert_eq!(backlog.since(), Some(5));
         backlog.remove(2);
         assert_eq!(backlog.since(), Some(5));

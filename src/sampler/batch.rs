@@ -22,7 +22,11 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(crate) fn push(&mut self, entry: &Entry) {
-        if self.frames.last().is_none_or(|frame| frame.len() >= FRAME_BYTES) {
+        if self
+            .frames
+            .last()
+            .is_none_or(|frame| frame.len() >= FRAME_BYTES)
+        {
             self.frames.push(Vec::new());
         }
         if let Some(frame) = self.frames.last_mut() {
@@ -42,9 +46,21 @@ impl Batch {
     ///
     /// # Errors
     /// Nothing was written; the batch is as it was.
-    pub(crate) fn write(&self, stream: &Stream, stamp: u64, meta: BatchMeta) -> Result<u64, AppendError> {
+    pub(crate) fn write(
+        &self,
+        stream: &Stream,
+        stamp: u64,
+        meta: BatchMeta,
+    ) -> Result<u64, AppendError> {
         let bodies: Vec<[&[u8]; 1]> = self.frames.iter().map(|frame| [frame.as_slice()]).collect();
-        let frames: Vec<_> = bodies.iter().map(|body| OutFrame { stamp, meta: meta.pack(), body: &body[..] }).collect();
+        let frames: Vec<_> = bodies
+            .iter()
+            .map(|body| OutFrame {
+                stamp,
+                meta: meta.pack(),
+                body: &body[..],
+            })
+            .collect();
         let positions = stream.append(&frames)?;
         Ok(positions.first().copied().unwrap_or_default())
     }

@@ -92,7 +92,10 @@ pub fn check(directory: &Directory, checked: &Checked<'_>) -> Result<CheckReport
         by_trace: HashMap::new(),
         report: CheckReport::default(),
         // Entries that retention took cannot be asked.
-        whole: decisions.segments().first().is_none_or(|segment| segment.base == 0),
+        whole: decisions
+            .segments()
+            .first()
+            .is_none_or(|segment| segment.base == 0),
     };
     checker.read_decisions(&decisions);
     checker.read_spans(&spans);
@@ -134,21 +137,33 @@ impl Checker<'_> {
     fn take_entry(&mut self, entry: Entry, rules: u32) {
         let (decision, extent, keep, places) = match entry {
             Entry::Keep(decision, _, refs) => {
-                let places = refs.iter().map(|place| (place.place().position, place.place().offset)).collect();
+                let places = refs
+                    .iter()
+                    .map(|place| (place.place().position, place.place().offset))
+                    .collect();
                 (decision, Extent::of(&refs), true, places)
             }
             Entry::Drop(decision, extent) => (decision, extent, false, HashSet::new()),
             Entry::Snapshot(_) => return,
         };
         let trace = decision.trace;
-        let earlier = self.by_trace.get(&trace).and_then(|lines| lines.last()).and_then(|line| self.lines.get(*line));
+        let earlier = self
+            .by_trace
+            .get(&trace)
+            .and_then(|lines| lines.last())
+            .and_then(|line| self.lines.get(*line));
         if decision.evidence == Evidence::Late {
             self.report.late += 1;
-            let (known, agrees) = (earlier.is_some(), earlier.is_none_or(|line| line.keep == keep));
+            let (known, agrees) = (
+                earlier.is_some(),
+                earlier.is_none_or(|line| line.keep == keep),
+            );
             if !known && self.whole {
                 self.problem(|| format!("trace {trace}: a late piece without a decision"));
             } else if !agrees {
-                self.problem(|| format!("trace {trace}: a late piece does not follow its decision"));
+                self.problem(|| {
+                    format!("trace {trace}: a late piece does not follow its decision")
+                });
             }
         } else {
             self.report.decisions += 1;
@@ -156,8 +171,21 @@ impl Checker<'_> {
         }
         let words = vec![0; self.checked.program.state_words()];
         let (fold, spans, first_second) = (Fold::default(), 0, None);
-        self.by_trace.entry(trace).or_default().push(self.lines.len());
-        self.lines.push(Line { decision, extent, keep, places, rules, fold, words, spans, first_second });
+        self.by_trace
+            .entry(trace)
+            .or_default()
+            .push(self.lines.len());
+        self.lines.push(Line {
+            decision,
+            extent,
+            keep,
+            places,
+            rules,
+            fold,
+            words,
+            spans,
+            first_second,
+        });
     }
 
     fn read_spans(&mut self, stream: &Stream) {
@@ -173,8 +201,12 @@ impl Checker<'_> {
                     if !self.checked.sources.contains(&meta.source) {
                         continue;
                     }
-                    let (scanned, damaged) =
-                        Scanned::from_stored(&frame.body, self.checked.atoms, self.checked.services, &mut scratch);
+                    let (scanned, damaged) = Scanned::from_stored(
+                        &frame.body,
+                        self.checked.atoms,
+                        self.checked.services,
+                        &mut scratch,
+                    );
                     self.report.damaged += damaged;
                     self.take_frame(frame.position, seconds(frame.stamp), &scanned);
                 }
@@ -193,45 +225,74 @@ impl Checker<'_> {
         for piece in &scanned.pieces {
             let spans = piece.spans.start as usize..piece.spans.end as usize;
             self.report.spans += spans.len() as u64;
-            let named: Vec<usize> = self.by_trace.get(&piece.trace).map_or_else(Vec::new, |lines| {
-                let names =
-                    |line: &&usize| self.lines.get(**line).is_some_and(|line| line.names(position, piece.offset));
-                lines.iter().filter(names).copied().collect()
-            });
+            let named: Vec<usize> =
+                self.by_trace
+                    .get(&piece.trace)
+                    .map_or_else(Vec::new, |lines| {
+                        let names = |line: &&usize| {
+                            self.lines
+                                .get(**line)
+                                .is_some_and(|line| line.names(position, piece.offset))
+                        };
+                        lines.iter().filter(names).copied().collect()
+                    });
             let trace = piece.trace;
             match named[..] {
                 [] => self.report.undecided += spans.len() as u64,
                 [only] => self.fold(only, second, scanned, spans),
-                _ => self.problem(|| format!("trace {trace}: a piece at {position} is in {} entries", named.len())),
+                _ => self.problem(|| {
+                    format!(
+                        "trace {trace}: a piece at {position} is in {} entries",
+                        named.len()
+                    )
+                }),
             }
             self.check_in_time(trace, second, named.first().copied());
         }
     }
 
     fn fold(&mut self, line: usize, second: u32, scanned: &Scanned, spans: std::ops::Range<usize>) {
-        let Some(line) = self.lines.get_mut(line) else { return };
+        let Some(line) = self.lines.get_mut(line) else {
+            return;
+        };
         line.first_second.get_or_insert(second);
         line.spans += spans.len() as u64;
         let program = self.checked.program;
         for span in spans {
-            program.fold(self.checked.atoms, &mut line.fold, &mut line.words, &scanned.facts, span);
+            program.fold(
+                self.checked.atoms,
+                &mut line.fold,
+                &mut line.words,
+                &scanned.facts,
+                span,
+            );
         }
     }
 
     /// A piece that came before the tick of a `complete` decision is in it, not late.
     fn check_in_time(&mut self, trace: TraceId, second: u32, named: Option<usize>) {
-        let Some(line) = named.and_then(|line| self.lines.get(line)) else { return };
+        let Some(line) = named.and_then(|line| self.lines.get(line)) else {
+            return;
+        };
         if line.decision.evidence != Evidence::Late {
             return;
         }
-        let life = self.by_trace.get(&trace).into_iter().flatten().filter_map(|line| self.lines.get(*line));
-        let decided = life
-            .filter(|other| other.decision.evidence == Evidence::Complete && other.extent.first < line.extent.first);
+        let life = self
+            .by_trace
+            .get(&trace)
+            .into_iter()
+            .flatten()
+            .filter_map(|line| self.lines.get(*line));
+        let decided = life.filter(|other| {
+            other.decision.evidence == Evidence::Complete && other.extent.first < line.extent.first
+        });
         let due = decided
             .max_by_key(|other| other.extent.first)
             .map(|other| u64::from(other.decision.first_second) + 1 + self.checked.decision_wait);
         if due.is_some_and(|due| u64::from(second) < due) {
-            self.problem(|| format!("trace {trace}: a piece that came in time was treated as late"));
+            self.problem(|| {
+                format!("trace {trace}: a piece that came in time was treated as late")
+            });
         }
     }
 
@@ -245,18 +306,30 @@ impl Checker<'_> {
             let trace = line.decision.trace;
             if line.spans != line.extent.spans {
                 let (found, said) = (line.spans, line.extent.spans);
-                self.problem(|| format!("trace {trace}: its entry names {said} spans, the log has {found}"));
+                self.problem(|| {
+                    format!("trace {trace}: its entry names {said} spans, the log has {found}")
+                });
                 continue;
             }
             let unasked = matches!(line.decision.evidence, Evidence::Late | Evidence::Discarded);
             if unasked || line.rules != self.checked.rules {
                 continue;
             }
-            let state = State { trace, fold: &line.fold, words: &line.words };
-            let verdict = self.checked.program.decide(state, &line.decision.thresholds, |_, _| {});
+            let state = State {
+                trace,
+                fold: &line.fold,
+                words: &line.words,
+            };
+            let verdict = self
+                .checked
+                .program
+                .decide(state, &line.decision.thresholds, |_, _| {});
             if (verdict.keep, verdict.policy) != (line.keep, line.decision.policy) {
                 self.problem(|| {
-                    format!("trace {trace}: its entry says keep={}, the records say {}", line.keep, verdict.keep)
+                    format!(
+                        "trace {trace}: its entry says keep={}, the records say {}",
+                        line.keep, verdict.keep
+                    )
                 });
             }
             self.report.proven += 1;
@@ -271,7 +344,9 @@ impl Checker<'_> {
             let mut last: Option<u64> = None;
             for line in numbers.iter().filter_map(|number| lines.get(*number)) {
                 if last.is_some_and(|last| line.extent.first <= last) {
-                    self.problem(|| format!("trace {trace}: two entries name the same stretch of the log"));
+                    self.problem(|| {
+                        format!("trace {trace}: two entries name the same stretch of the log")
+                    });
                 }
                 last = Some(line.extent.last.max(last.unwrap_or_default()));
             }

@@ -14,11 +14,20 @@ pub(crate) struct Coverage {
 
 impl Coverage {
     pub(crate) fn add(&mut self, trace: TraceId, extent: Extent) {
-        self.extents.entry(trace).or_default().push((extent.first, extent.last));
+        self.extents
+            .entry(trace)
+            .or_default()
+            .push((extent.first, extent.last));
     }
 
     pub(crate) fn covers(&self, trace: TraceId, position: u64) -> bool {
-        let extents = self.extents.get(&trace).map(Vec::as_slice).unwrap_or_default();
-        extents.iter().any(|(first, last)| (*first..=*last).contains(&position))
+        let extents = self
+            .extents
+            .get(&trace)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        extents
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&position))
     }
 }

@@ -69,14 +69,19 @@ impl Delivery {
     /// # Errors
     /// When the file cannot be opened.
     pub fn open(name: &str, file: CursorFile, end: u64) -> Result<Self, LogError> {
-        let saved = file.load().and_then(|bytes| Delivered::decode(&bytes[..]).ok());
+        let saved = file
+            .load()
+            .and_then(|bytes| Delivered::decode(&bytes[..]).ok());
         Ok(Self {
             name: name.to_owned(),
             ring: Mutex::default(),
             awaiting: AtomicU64::new(0),
             backlog: Mutex::default(),
             new: saved.is_none(),
-            state: Mutex::new(saved.unwrap_or(Delivered { position: end, ..Delivered::default() })),
+            state: Mutex::new(saved.unwrap_or(Delivered {
+                position: end,
+                ..Delivered::default()
+            })),
             file,
         })
     }
@@ -132,10 +137,17 @@ impl Delivery {
     ///
     /// # Errors
     /// When it could not be saved; it stands in memory, and the next call tries again.
-    pub(crate) fn done(&self, position: (u64, u64), places: &[PackedRef], sum: Delivered) -> std::io::Result<()> {
+    pub(crate) fn done(
+        &self,
+        position: (u64, u64),
+        places: &[PackedRef],
+        sum: Delivered,
+    ) -> std::io::Result<()> {
         {
             let mut ring = self.ring.lock();
-            places.iter().for_each(|place| ring.remove(place.place().position));
+            places
+                .iter()
+                .for_each(|place| ring.remove(place.place().position));
         }
         self.backlog.lock().remove(sum.spans());
         self.awaiting.fetch_sub(sum.spans(), Ordering::Relaxed);

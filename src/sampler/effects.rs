@@ -20,7 +20,10 @@ impl Worker {
         if self.batch.is_empty() {
             return true;
         }
-        let position = match self.batch.write(&self.parts.decisions, self.now, self.batch_meta()) {
+        let position = match self
+            .batch
+            .write(&self.parts.decisions, self.now, self.batch_meta())
+        {
             Ok(position) => position,
             Err(error) => {
                 add(&self.parts.stats.entry_errors, 1);
@@ -29,15 +32,27 @@ impl Worker {
             }
         };
         let batch = std::mem::take(&mut self.batch);
-        self.marks.push_back(FrameMark { position, last: batch.last, second: seconds(self.now) });
-        batch.settled.iter().for_each(|place| self.undecided.remove(place.place().position));
-        self.parts.log.settle(&mut batch.settled.iter().map(|place| place.place()));
+        self.marks.push_back(FrameMark {
+            position,
+            last: batch.last,
+            second: seconds(self.now),
+        });
+        batch
+            .settled
+            .iter()
+            .for_each(|place| self.undecided.remove(place.place().position));
+        self.parts
+            .log
+            .settle(&mut batch.settled.iter().map(|place| place.place()));
         let stats = &self.parts.stats;
         add(&stats.kept, batch.kept);
         add(&stats.dropped, batch.dropped);
         add(&stats.dropped_pressure, batch.dropped_pressure);
         let spans = batch.kept + batch.dropped + batch.dropped_pressure;
-        set(&stats.undecided, get(&stats.undecided).saturating_sub(spans));
+        set(
+            &stats.undecided,
+            get(&stats.undecided).saturating_sub(spans),
+        );
         self.hold();
         true
     }
@@ -45,7 +60,9 @@ impl Worker {
     fn hold(&mut self) {
         let decide = self.decide_position();
         set(&self.parts.stats.decide, decide);
-        self.parts.log.hold(&format!("decide/{}", self.parts.settings.id), decide);
+        self.parts
+            .log
+            .hold(&format!("decide/{}", self.parts.settings.id), decide);
         for delivery in &self.parts.deliveries {
             self.parts.log.hold(&delivery.name, delivery.oldest());
         }
@@ -53,12 +70,17 @@ impl Worker {
 
     /// Tells the services' accounts what decision memory holds for them.
     fn charge_memory(&mut self) {
-        let charges: Vec<_> =
-            self.partitions.iter_mut().flat_map(|partition| partition.memory.take_charges()).collect();
+        let charges: Vec<_> = self
+            .partitions
+            .iter_mut()
+            .flat_map(|partition| partition.memory.take_charges())
+            .collect();
         for (service, bytes) in charges {
             if let Some(account) = self.account(service) {
                 // Two's complement: adding a negative number wraps to less.
-                account.decisions.fetch_add(bytes.cast_unsigned(), Ordering::Relaxed);
+                account
+                    .decisions
+                    .fetch_add(bytes.cast_unsigned(), Ordering::Relaxed);
             }
         }
     }
@@ -70,9 +92,18 @@ impl Worker {
         let stats = &self.parts.stats;
         set(&stats.skeleton_bytes, self.skeleton_bytes);
         let memories = || self.partitions.iter().map(|partition| &partition.memory);
-        set(&stats.memory_bytes, memories().map(|memory| memory.bytes()).sum());
-        set(&stats.memory_ids, memories().map(|memory| memory.len() as u64).sum());
-        set(&stats.forgotten, memories().map(|memory| memory.forgotten).sum());
+        set(
+            &stats.memory_bytes,
+            memories().map(|memory| memory.bytes()).sum(),
+        );
+        set(
+            &stats.memory_ids,
+            memories().map(|memory| memory.len() as u64).sum(),
+        );
+        set(
+            &stats.forgotten,
+            memories().map(|memory| memory.forgotten).sum(),
+        );
         if tick.is_multiple_of(SNAPSHOT_TICKS) && self.batch.is_empty() {
             self.save_snapshot();
         } else {
@@ -92,13 +123,24 @@ impl Worker {
             dropped_pressure: get(&stats.dropped_pressure),
             not_routed: get(&stats.not_routed),
             policies: self.parts.program.policy_names(),
-            sketches: self.percentiles.snapshot(self.now, self.parts.atoms.values()),
+            sketches: self
+                .percentiles
+                .snapshot(self.now, self.parts.atoms.values()),
         };
         let mut body = Vec::new();
-        super::entry::encode(&super::entry::Entry::Snapshot(snapshot.encode_to_vec()), &mut body);
-        let frame = OutFrame { stamp: self.now, meta: self.batch_meta().pack(), body: &[&body] };
+        super::entry::encode(
+            &super::entry::Entry::Snapshot(snapshot.encode_to_vec()),
+            &mut body,
+        );
+        let frame = OutFrame {
+            stamp: self.now,
+            meta: self.batch_meta().pack(),
+            body: &[&body],
+        };
         match self.parts.decisions.append(&[frame]) {
-            Ok(positions) => self.snapshot_position = positions.first().copied().unwrap_or_default(),
+            Ok(positions) => {
+                self.snapshot_position = positions.first().copied().unwrap_or_default()
+            }
             Err(error) => {
                 return tracing::warn!(%error, "a snapshot cannot be written; the last one stays");
             }
@@ -106,15 +148,32 @@ impl Worker {
         let decide = self.decide_position();
         let now = seconds(self.now);
         let window = self.parts.settings.late_window;
-        while self.marks.front().is_some_and(|mark| mark.last < decide && mark.second.saturating_add(window) < now) {
+        while self
+            .marks
+            .front()
+            .is_some_and(|mark| mark.last < decide && mark.second.saturating_add(window) < now)
+        {
             self.marks.pop_front();
         }
-        let entries = self.marks.front().map_or(self.snapshot_position, |mark| mark.position);
-        let point = RestartPoint { snapshot: self.snapshot_position, entries, decide };
+        let entries = self
+            .marks
+            .front()
+            .map_or(self.snapshot_position, |mark| mark.position);
+        let point = RestartPoint {
+            snapshot: self.snapshot_position,
+            entries,
+            decide,
+        };
         match self.parts.file.save(&point.encode_to_vec()) {
             Ok(()) => {
-                let cursors = self.parts.deliveries.iter().map(|delivery| delivery.state().position);
-                self.parts.decisions.release_before(cursors.fold(entries, u64::min));
+                let cursors = self
+                    .parts
+                    .deliveries
+                    .iter()
+                    .map(|delivery| delivery.state().position);
+                self.parts
+                    .decisions
+                    .release_before(cursors.fold(entries, u64::min));
             }
             Err(error) => {
                 tracing::warn!(%error, "the restart point cannot be saved; the last one stays")
@@ -132,7 +191,11 @@ impl Worker {
         let goal = cap - cap / RELIEF_PART;
         self.accounts = self.parts.services.all();
         while self.skeleton_bytes > goal {
-            let most = self.accounts.iter().max_by_key(|account| get(&account.skeletons)).map(|account| account.id);
+            let most = self
+                .accounts
+                .iter()
+                .max_by_key(|account| get(&account.skeletons))
+                .map(|account| account.id);
             if !most.is_some_and(|service| self.decide_oldest(service)) {
                 break;
             }
@@ -145,10 +208,18 @@ impl Worker {
             return;
         }
         self.accounts = self.parts.services.all();
-        let full: Vec<ServiceId> =
-            self.accounts.iter().filter(|account| account.is_full()).map(|account| account.id).collect();
+        let full: Vec<ServiceId> = self
+            .accounts
+            .iter()
+            .filter(|account| account.is_full())
+            .map(|account| account.id)
+            .collect();
         for service in full {
-            while self.accounts.get(service.0 as usize).is_some_and(|account| account.is_full()) {
+            while self
+                .accounts
+                .get(service.0 as usize)
+                .is_some_and(|account| account.is_full())
+            {
                 let decided = self.decide_oldest(service);
                 if !decided || (self.batch.bytes() > 1 << 20 && !self.flush()) {
                     break;

@@ -104,10 +104,16 @@ pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) {
 fn put_decision(decision: &Decision, out: &mut Vec<u8>) {
     out.extend_from_slice(&decision.trace.to_bytes());
     out.push(decision.evidence as u8);
-    put(out, decision.policy.map_or(0, |policy| u64::from(policy) + 1));
+    put(
+        out,
+        decision.policy.map_or(0, |policy| u64::from(policy) + 1),
+    );
     put(out, u64::from(decision.first_second));
     put(out, decision.thresholds.len() as u64);
-    decision.thresholds.iter().for_each(|threshold| put(out, *threshold));
+    decision
+        .thresholds
+        .iter()
+        .for_each(|threshold| put(out, *threshold));
 }
 
 fn put(out: &mut Vec<u8>, mut value: u64) {
@@ -130,7 +136,10 @@ pub(crate) struct Entries<'a> {
 
 impl<'a> Entries<'a> {
     pub(crate) fn new(body: &'a [u8]) -> Self {
-        Self { rest: body, broken: false }
+        Self {
+            rest: body,
+            broken: false,
+        }
     }
 
     /// The batch ended before its end.
@@ -180,20 +189,36 @@ impl<'a> Entries<'a> {
             number => Some(u16::try_from(number - 1).ok()?),
         };
         let first_second = self.small()?;
-        let thresholds = (0..self.count(1)?).map(|_| self.number()).collect::<Option<_>>()?;
-        Some(Decision { trace, policy, evidence, first_second, thresholds })
+        let thresholds = (0..self.count(1)?)
+            .map(|_| self.number())
+            .collect::<Option<_>>()?;
+        Some(Decision {
+            trace,
+            policy,
+            evidence,
+            first_second,
+            thresholds,
+        })
     }
 
     fn entry(&mut self) -> Option<Entry> {
         match self.byte()? {
             KEEP => {
                 let decision = self.decision()?;
-                let probability = f64::from_bits(u64::from_le_bytes(self.take(8)?.try_into().ok()?));
+                let probability =
+                    f64::from_bits(u64::from_le_bytes(self.take(8)?.try_into().ok()?));
                 let mut position = 0_u64;
                 let places = (0..self.count(4)?).map(|_| {
                     position = position.wrapping_add(self.number()?);
                     let (offset, length, spans) = (self.small()?, self.small()?, self.small()?);
-                    Some(PackedRef::new(Ref { position, offset, length }, spans))
+                    Some(PackedRef::new(
+                        Ref {
+                            position,
+                            offset,
+                            length,
+                        },
+                        spans,
+                    ))
                 });
                 let places = places.collect::<Option<_>>()?;
                 Some(Entry::Keep(decision, probability, places))
@@ -202,7 +227,14 @@ impl<'a> Entries<'a> {
                 let decision = self.decision()?;
                 let first = self.number()?;
                 let last = first.wrapping_add(self.number()?);
-                Some(Entry::Drop(decision, Extent { first, last, spans: self.number()? }))
+                Some(Entry::Drop(
+                    decision,
+                    Extent {
+                        first,
+                        last,
+                        spans: self.number()?,
+                    },
+                ))
             }
             SNAPSHOT => {
                 let length = self.count(1)?;
@@ -245,8 +277,10 @@ impl BatchMeta {
     /// `None` for another version.
     pub(crate) fn unpack(meta: &[u8; 16]) -> Option<Self> {
         let [version, _, _, _, a, b, c, d, decide @ ..] = *meta;
-        (version == VERSION)
-            .then_some(Self { rules: u32::from_le_bytes([a, b, c, d]), decide: u64::from_le_bytes(decide) })
+        (version == VERSION).then_some(Self {
+            rules: u32::from_le_bytes([a, b, c, d]),
+            decide: u64::from_le_bytes(decide),
+        })
     }
 }
 
@@ -264,23 +298,43 @@ mod tests {
             any::<u32>(),
             proptest::collection::vec(any::<u64>(), 0..3),
         )
-            .prop_map(|(trace, policy, evidence, first_second, thresholds)| Decision {
-                trace: TraceId(trace),
-                policy,
-                evidence,
-                first_second,
-                thresholds,
-            })
+            .prop_map(
+                |(trace, policy, evidence, first_second, thresholds)| Decision {
+                    trace: TraceId(trace),
+                    policy,
+                    evidence,
+                    first_second,
+                    thresholds,
+                },
+            )
     }
 
     fn place() -> impl Strategy<Value = PackedRef> {
-        (0_u64..1 << 54, 0_u32..1 << 26, 0_u32..1 << 27, 0_u32..1 << 21)
-            .prop_map(|(position, offset, length, spans)| PackedRef::new(Ref { position, offset, length }, spans))
+        (
+            0_u64..1 << 54,
+            0_u32..1 << 26,
+            0_u32..1 << 27,
+            0_u32..1 << 21,
+        )
+            .prop_map(|(position, offset, length, spans)| {
+                PackedRef::new(
+                    Ref {
+                        position,
+                        offset,
+                        length,
+                    },
+                    spans,
+                )
+            })
     }
 
     fn entry() -> impl Strategy<Value = Entry> {
         prop_oneof![
-            (decision(), 0.0..1.0, proptest::collection::vec(place(), 0..5))
+            (
+                decision(),
+                0.0..1.0,
+                proptest::collection::vec(place(), 0..5)
+            )
                 .prop_map(|(d, p, refs)| Entry::Keep(d, p, refs)),
             (decision(), any::<u64>(), any::<u64>(), any::<u64>())
                 .prop_map(|(d, first, last, spans)| Entry::Drop(d, Extent { first, last, spans })),
@@ -315,7 +369,14 @@ mod tests {
         };
         let mut body = Vec::new();
         encode(
-            &Entry::Drop(decision, Extent { first: 1 << 50, last: (1 << 50) + (1 << 34), spans: 1 << 20 }),
+            &Entry::Drop(
+                decision,
+                Extent {
+                    first: 1 << 50,
+                    last: (1 << 50) + (1 << 34),
+                    spans: 1 << 20,
+                },
+            ),
             &mut body,
         );
         assert!(body.len() <= 64, "{}", body.len());

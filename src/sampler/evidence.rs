@@ -22,11 +22,20 @@ pub enum Evidence {
 
 impl Evidence {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 7] =
-        [Self::Complete, Self::Root, Self::Pressure, Self::Oversize, Self::Shutdown, Self::Late, Self::Discarded];
+    pub const ALL: [Self; 7] = [
+        Self::Complete,
+        Self::Root,
+        Self::Pressure,
+        Self::Oversize,
+        Self::Shutdown,
+        Self::Late,
+        Self::Discarded,
+    ];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|evidence| *evidence as u8 == number)
+        Self::ALL
+            .into_iter()
+            .find(|evidence| *evidence as u8 == number)
     }
 
     /// The label value in metrics.

@@ -24,7 +24,9 @@ pub struct OpenSampler {
 
 impl std::fmt::Debug for OpenSampler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenSampler").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("OpenSampler")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }
 
@@ -45,7 +47,9 @@ pub struct Shared {
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("partitions", &self.partitions).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("partitions", &self.partitions)
+            .finish_non_exhaustive()
     }
 }
 
@@ -54,19 +58,36 @@ impl OpenSampler {
     ///
     /// # Errors
     /// When a file cannot be opened or is of another version.
-    pub fn open(directory: &Directory, settings: SamplerSettings, exporters: &[String]) -> Result<Self, LogError> {
+    pub fn open(
+        directory: &Directory,
+        settings: SamplerSettings,
+        exporters: &[String],
+    ) -> Result<Self, LogError> {
         let decisions = directory.decisions(&settings.id)?;
         let file = directory.cursor_file(&format!("decide/{}", settings.id))?;
         let deliver = |exporter: &String| {
             let name = format!("deliver/{}/{exporter}", settings.id);
-            Ok(Arc::new(Delivery::open(&name, directory.cursor_file(&name)?, decisions.end())?))
+            Ok(Arc::new(Delivery::open(
+                &name,
+                directory.cursor_file(&name)?,
+                decisions.end(),
+            )?))
         };
-        let deliveries = exporters.iter().map(deliver).collect::<Result<Vec<_>, LogError>>()?;
+        let deliveries = exporters
+            .iter()
+            .map(deliver)
+            .collect::<Result<Vec<_>, LogError>>()?;
         let recovered = recover(&decisions, &file, &deliveries);
         for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
             delivery.save().map_err(LogError::io("a position"))?;
         }
-        Ok(Self { settings, decisions, file, deliveries, recovered })
+        Ok(Self {
+            settings,
+            decisions,
+            file,
+            deliveries,
+            recovered,
+        })
     }
 
     /// The span log must go on beyond this position and this stamp.
@@ -88,8 +109,13 @@ impl OpenSampler {
     ) -> std::io::Result<Sampler> {
         let stats = Arc::new(SamplerStats::new(program.policy_names()));
         let stop = Arc::new(StopSignal::default());
-        shared.log.hold(&format!("decide/{}", self.settings.id), self.recovered.decide);
-        self.deliveries.iter().for_each(|delivery| shared.log.hold(&delivery.name, delivery.oldest()));
+        shared.log.hold(
+            &format!("decide/{}", self.settings.id),
+            self.recovered.decide,
+        );
+        self.deliveries
+            .iter()
+            .for_each(|delivery| shared.log.hold(&delivery.name, delivery.oldest()));
         let parts = Parts {
             settings: self.settings.clone(),
             sources,
@@ -112,7 +138,9 @@ impl OpenSampler {
             let _alive = alive;
             worker.run(&signal);
         };
-        let thread = std::thread::Builder::new().name("tailwater-worker".into()).spawn(run)?;
+        let thread = std::thread::Builder::new()
+            .name("tailwater-worker".into())
+            .spawn(run)?;
         Ok(Sampler {
             id: self.settings.id,
             decisions: self.decisions,

@@ -6,7 +6,8 @@
 use super::packed::{MAX_PIECE, MAX_SPANS};
 use super::scanned::{Scanned, ScannedPiece, services_of};
 use crate::log::{
-    Append, AppendError, Block, FRAME_HEADER, FrameMeta, Log, PIECE_HEADER, Services, Signal, write_piece_header,
+    Append, AppendError, Block, FRAME_HEADER, FrameMeta, Log, PIECE_HEADER, Services, Signal,
+    write_piece_header,
 };
 use crate::otlp::{Accepted, Refusal, SourceId, Split, Submit, Submitted, scan, split};
 use crate::rules::{Atoms, Observer, ObserverScratch};
@@ -31,17 +32,33 @@ pub struct Intake {
 
 impl std::fmt::Debug for Intake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Intake").field("partitions", &self.partitions).finish_non_exhaustive()
+        f.debug_struct("Intake")
+            .field("partitions", &self.partitions)
+            .finish_non_exhaustive()
     }
 }
 
 impl Intake {
     /// An intake in front of `log`.
-    pub fn new(atoms: Arc<Atoms>, services: Arc<Services>, log: Arc<dyn Log<Scanned>>, partitions: u16) -> Self {
-        Self { atoms, services, log, partitions }
+    pub fn new(
+        atoms: Arc<Atoms>,
+        services: Arc<Services>,
+        log: Arc<dyn Log<Scanned>>,
+        partitions: u16,
+    ) -> Self {
+        Self {
+            atoms,
+            services,
+            log,
+            partitions,
+        }
     }
 
-    fn prepare(&self, source: SourceId, request: &[u8]) -> Result<(Option<Append<Scanned>>, Accepted), Refusal> {
+    fn prepare(
+        &self,
+        source: SourceId,
+        request: &[u8],
+    ) -> Result<(Option<Append<Scanned>>, Accepted), Refusal> {
         let (scanned, facts) = SCRATCH.with_borrow_mut(|scratch| {
             let mut observer = Observer::new(&self.atoms, scratch);
             let scanned = scan(request, &mut observer);
@@ -51,7 +68,10 @@ impl Intake {
         let accepted = Accepted {
             spans: scanned.spans() as u64,
             rejected: scanned.rejected,
-            reason: scanned.reason.map(|reason| reason.to_string()).unwrap_or_default(),
+            reason: scanned
+                .reason
+                .map(|reason| reason.to_string())
+                .unwrap_or_default(),
         };
         if scanned.spans() == 0 {
             return Ok((None, accepted));
@@ -100,9 +120,11 @@ fn append_of(
     let mut counts = vec![0; split.blocks.len()];
     for piece in &split.pieces {
         let block = piece.block as usize;
-        let (Some(bytes), Some(start), Some(count)) =
-            (split.blocks.get_mut(block), starts.get(block), counts.get_mut(block))
-        else {
+        let (Some(bytes), Some(start), Some(count)) = (
+            split.blocks.get_mut(block),
+            starts.get(block),
+            counts.get_mut(block),
+        ) else {
             continue;
         };
         *count += 1;
@@ -110,11 +132,19 @@ fn append_of(
         let spans = piece.spans.end - piece.spans.start;
         let offset = start + piece.bytes.start as usize;
         if length as usize > MAX_PIECE || offset > MAX_PIECE || spans as usize > MAX_SPANS {
-            return Err(Refusal::TooLarge { bytes: at as u64, limit: MAX_PIECE as u64 });
+            return Err(Refusal::TooLarge {
+                bytes: at as u64,
+                limit: MAX_PIECE as u64,
+            });
         }
         let (head, body) = bytes.bytes.split_at_mut(piece.bytes.start as usize);
         let head_start = head.len() - PIECE_HEADER;
-        write_piece_header(&mut head[head_start..], piece.partition, spans, &body[..length as usize]);
+        write_piece_header(
+            &mut head[head_start..],
+            piece.partition,
+            spans,
+            &body[..length as usize],
+        );
         scanned.push(ScannedPiece {
             trace: piece.trace,
             partition: piece.partition,
@@ -132,19 +162,38 @@ fn append_of(
         spans: crate::otlp::index(split.order.len()),
     };
     let attachment = attach(scanned);
-    let blocks = split.blocks.into_iter().zip(counts).map(|(block, pieces)| Block {
-        service: crate::log::ServiceId(block.service),
-        bytes: block.bytes.into(),
-        pieces,
-    });
+    let blocks = split
+        .blocks
+        .into_iter()
+        .zip(counts)
+        .map(|(block, pieces)| Block {
+            service: crate::log::ServiceId(block.service),
+            bytes: block.bytes.into(),
+            pieces,
+        });
     let attachment_bytes = attachment.bytes();
-    Ok(Append { meta, blocks: blocks.collect(), attachment, attachment_bytes, reservation: None })
+    Ok(Append {
+        meta,
+        blocks: blocks.collect(),
+        attachment,
+        attachment_bytes,
+        reservation: None,
+    })
 }
 
 fn refusal(error: &AppendError) -> Refusal {
     match error {
-        AppendError::Full { reason, retry_after } => Refusal::Full { reason, retry_after: *retry_after },
-        AppendError::TooLarge { bytes, limit } => Refusal::TooLarge { bytes: *bytes, limit: *limit },
+        AppendError::Full {
+            reason,
+            retry_after,
+        } => Refusal::Full {
+            reason,
+            retry_after: *retry_after,
+        },
+        AppendError::TooLarge { bytes, limit } => Refusal::TooLarge {
+            bytes: *bytes,
+            limit: *limit,
+        },
         AppendError::Stopping => Refusal::Stopping,
         AppendError::Io(_) => Refusal::Log(error.to_string()),
     }

@@ -23,7 +23,9 @@ impl Kept {
 
     /// Its pieces and the number of spans in each.
     pub fn pieces(&self) -> impl Iterator<Item = (Ref, u32)> {
-        self.places.iter().map(|place| (place.place(), place.spans()))
+        self.places
+            .iter()
+            .map(|place| (place.place(), place.spans()))
     }
 }
 
@@ -47,14 +49,25 @@ impl KeptReader {
     #[must_use]
     pub fn new(stream: &Stream, from: u64, skip: u64) -> Self {
         let reader = stream.reader(from);
-        Self { reader, ready: VecDeque::new(), frame: from, next: from, taken: 0, skip, damaged: 0 }
+        Self {
+            reader,
+            ready: VecDeque::new(),
+            frame: from,
+            next: from,
+            taken: 0,
+            skip,
+            damaged: 0,
+        }
     }
 
     /// The next kept trace; `None` at the end for now.
     ///
     /// # Errors
     /// When the store fails; the same call may be tried again.
-    #[allow(clippy::should_implement_trait, reason = "fallible, and `None` is not the end")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "fallible, and `None` is not the end"
+    )]
     pub fn next(&mut self) -> Result<Option<Kept>, ReadError> {
         loop {
             if let Some(kept) = self.ready.pop_front() {
@@ -77,10 +90,15 @@ impl KeptReader {
                 self.damaged += 1;
                 continue;
             }
-            self.ready.extend(Entries::new(&frame.body).filter_map(|entry| match entry {
-                Entry::Keep(decision, probability, places) => Some(Kept { trace: decision.trace, probability, places }),
-                _ => None,
-            }));
+            self.ready
+                .extend(Entries::new(&frame.body).filter_map(|entry| match entry {
+                    Entry::Keep(decision, probability, places) => Some(Kept {
+                        trace: decision.trace,
+                        probability,
+                        places,
+                    }),
+                    _ => None,
+                }));
             // Only the very frame that a saved position names is begun in its middle.
             let skip = std::mem::take(&mut self.skip);
             while self.taken < skip && self.ready.pop_front().is_some() {
@@ -92,6 +110,10 @@ impl KeptReader {
     /// Where a reader must begin to go on behind what was handed out: a frame, and its keeps to leave out.
     #[must_use]
     pub fn position(&self) -> (u64, u64) {
-        if self.ready.is_empty() { (self.next, 0) } else { (self.frame, self.taken) }
+        if self.ready.is_empty() {
+            (self.next, 0)
+        } else {
+            (self.frame, self.taken)
+        }
     }
 }

@@ -11,7 +11,10 @@ pub(crate) struct Links {
 
 impl Default for Links {
     fn default() -> Self {
-        Self { before: NONE, after: NONE }
+        Self {
+            before: NONE,
+            after: NONE,
+        }
     }
 }
 
@@ -24,15 +27,27 @@ pub(crate) struct List {
 
 impl Default for List {
     fn default() -> Self {
-        Self { first: NONE, last: NONE }
+        Self {
+            first: NONE,
+            last: NONE,
+        }
     }
 }
 
 impl List {
     /// Appends `slot`; `links` finds a slot's neighbours (of this list).
-    pub(crate) fn push(&mut self, slot: u32, mut links: impl FnMut(u32, &mut dyn FnMut(&mut Links))) {
+    pub(crate) fn push(
+        &mut self,
+        slot: u32,
+        mut links: impl FnMut(u32, &mut dyn FnMut(&mut Links)),
+    ) {
         let last = self.last;
-        links(slot, &mut |own| *own = Links { before: last, after: NONE });
+        links(slot, &mut |own| {
+            *own = Links {
+                before: last,
+                after: NONE,
+            }
+        });
         if last == NONE {
             self.first = slot;
         } else {
@@ -42,7 +57,11 @@ impl List {
     }
 
     /// Takes `slot`, which must be in this list, out.
-    pub(crate) fn remove(&mut self, slot: u32, mut links: impl FnMut(u32, &mut dyn FnMut(&mut Links))) {
+    pub(crate) fn remove(
+        &mut self,
+        slot: u32,
+        mut links: impl FnMut(u32, &mut dyn FnMut(&mut Links)),
+    ) {
         let mut own = Links::default();
         links(slot, &mut |links| own = std::mem::take(links));
         if own.before == NONE {

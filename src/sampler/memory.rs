@@ -39,7 +39,9 @@ pub(crate) struct DecisionMemory {
 impl DecisionMemory {
     /// `window` in seconds, `limit` in bytes.
     pub(crate) fn new(window: u32, limit: u64) -> Self {
-        let limit = usize::try_from(limit / ENTRY_BYTES).unwrap_or(usize::MAX).max(1);
+        let limit = usize::try_from(limit / ENTRY_BYTES)
+            .unwrap_or(usize::MAX)
+            .max(1);
         Self {
             decided: HashMap::default(),
             queue: VecDeque::new(),
@@ -50,15 +52,27 @@ impl DecisionMemory {
         }
     }
 
-    pub(crate) fn insert(&mut self, decision: &Decision, keep: bool, last_second: u32, service: ServiceId) {
+    pub(crate) fn insert(
+        &mut self,
+        decision: &Decision,
+        keep: bool,
+        last_second: u32,
+        service: ServiceId,
+    ) {
         let id = decision.trace.0;
-        let remembered = Remembered { last_second, policy: decision.policy, keep, service };
+        let remembered = Remembered {
+            last_second,
+            policy: decision.policy,
+            keep,
+            service,
+        };
         if let Some(old) = self.decided.insert(id, remembered) {
             self.charge(old.service, -1);
         }
         self.charge(service, 1);
         #[allow(clippy::cast_possible_truncation, reason = "the two halves")]
-        self.queue.push_back(([id as u64, (id >> 64) as u64], last_second));
+        self.queue
+            .push_back(([id as u64, (id >> 64) as u64], last_second));
         while self.decided.len() > self.limit {
             self.forget_oldest();
         }
@@ -84,7 +98,9 @@ impl DecisionMemory {
 
     /// Bytes by service, more or fewer since the last call.
     pub(crate) fn take_charges(&mut self) -> impl Iterator<Item = (ServiceId, i64)> {
-        self.charges.drain().map(|(service, entries)| (service, entries * ENTRY_BYTES.cast_signed()))
+        self.charges
+            .drain()
+            .map(|(service, entries)| (service, entries * ENTRY_BYTES.cast_signed()))
     }
 
     /// The decision of a trace that a piece at `second` belongs to; the piece prolongs the window.
@@ -105,7 +121,11 @@ impl DecisionMemory {
         {
             self.queue.pop_front();
             let id = whole(id);
-            let Some(last) = self.decided.get(&id).map(|remembered| remembered.last_second) else {
+            let Some(last) = self
+                .decided
+                .get(&id)
+                .map(|remembered| remembered.last_second)
+            else {
                 continue;
             };
             if last.saturating_add(self.window) < second {
@@ -150,7 +170,11 @@ mod tests {
         let mut memory = DecisionMemory::new(10, 1 << 20);
         memory.insert(&decision(1), true, 100, ServiceId(0));
         memory.insert(&decision(2), false, 100, ServiceId(0));
-        assert!(memory.late(TraceId(1), 110).is_some_and(|remembered| remembered.keep));
+        assert!(
+            memory
+                .late(TraceId(1), 110)
+                .is_some_and(|remembered| remembered.keep)
+        );
         memory.expire(115);
         assert_eq!(memory.len(), 1, "2 is over, 1 was prolonged");
         assert!(memory.late(TraceId(1), 120).is_some());
@@ -172,10 +196,17 @@ mod tests {
         let mut memory = DecisionMemory::new(10, 3 * ENTRY_BYTES);
         let mut held = std::collections::BTreeMap::<u32, i64>::new();
         let mut check = |memory: &mut DecisionMemory, expected: &[(u32, i64)]| {
-            memory.take_charges().for_each(|(service, bytes)| *held.entry(service.0).or_default() += bytes);
-            let found: Vec<_> = held.iter().map(|(service, bytes)| (*service, *bytes)).collect();
-            let expected: Vec<_> =
-                expected.iter().map(|(service, ids)| (*service, ids * ENTRY_BYTES.cast_signed())).collect();
+            memory
+                .take_charges()
+                .for_each(|(service, bytes)| *held.entry(service.0).or_default() += bytes);
+            let found: Vec<_> = held
+                .iter()
+                .map(|(service, bytes)| (*service, *bytes))
+                .collect();
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|(service, ids)| (*service, ids * ENTRY_BYTES.cast_signed()))
+                .collect();
             assert_eq!(found, expected);
         };
         memory.insert(&decision(1), true, 0, ServiceId(1));

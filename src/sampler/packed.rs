@@ -38,7 +38,8 @@ impl PackedRef {
 
     pub(crate) fn place(self) -> Ref {
         Ref {
-            position: u64::try_from(self.word() >> (OFFSET_BITS + LENGTH_BITS + SPANS_BITS)).unwrap_or_default(),
+            position: u64::try_from(self.word() >> (OFFSET_BITS + LENGTH_BITS + SPANS_BITS))
+                .unwrap_or_default(),
             offset: self.field(LENGTH_BITS + SPANS_BITS, OFFSET_BITS),
             length: self.field(SPANS_BITS, LENGTH_BITS),
         }

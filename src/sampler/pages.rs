@@ -15,7 +15,10 @@ pub(crate) struct Pages<T> {
 
 impl<T> Default for Pages<T> {
     fn default() -> Self {
-        Self { pages: Vec::new(), free: Vec::new() }
+        Self {
+            pages: Vec::new(),
+            free: Vec::new(),
+        }
     }
 }
 
@@ -25,7 +28,11 @@ impl<T: Default + Clone> Pages<T> {
         if self.free.is_empty() {
             let first = self.pages.len() * PAGE;
             self.pages.push(vec![T::default(); PAGE].into());
-            self.free.extend((first..first + PAGE).rev().filter_map(|slot| u32::try_from(slot).ok()));
+            self.free.extend(
+                (first..first + PAGE)
+                    .rev()
+                    .filter_map(|slot| u32::try_from(slot).ok()),
+            );
         }
         let slot = self.free.pop().unwrap_or(NONE);
         if let Some(place) = self.get_mut(slot) {

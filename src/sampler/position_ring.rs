@@ -34,7 +34,9 @@ impl PositionRing {
     }
 
     pub(crate) fn remove(&mut self, position: u64) {
-        let at = (position >> SHIFT).checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+        let at = (position >> SHIFT)
+            .checked_sub(self.first)
+            .and_then(|at| usize::try_from(at).ok());
         if let Some(count) = at.and_then(|at| self.counts.get_mut(at)) {
             *count = count.saturating_sub(1);
         }

@@ -49,10 +49,24 @@ pub(crate) struct Recovered {
 }
 
 /// Reads what a restart needs of the decision log, and tells each exporter what it has still to deliver.
-pub(crate) fn recover(stream: &Stream, file: &CursorFile, deliveries: &[Arc<Delivery>]) -> Recovered {
-    let point = file.load().and_then(|bytes| RestartPoint::decode(&bytes[..]).ok()).unwrap_or_default();
-    let oldest = deliveries.iter().map(|delivery| delivery.state().position).min().unwrap_or(u64::MAX);
-    let mut out = Recovered { decide: point.decide, ..Recovered::default() };
+pub(crate) fn recover(
+    stream: &Stream,
+    file: &CursorFile,
+    deliveries: &[Arc<Delivery>],
+) -> Recovered {
+    let point = file
+        .load()
+        .and_then(|bytes| RestartPoint::decode(&bytes[..]).ok())
+        .unwrap_or_default();
+    let oldest = deliveries
+        .iter()
+        .map(|delivery| delivery.state().position)
+        .min()
+        .unwrap_or(u64::MAX);
+    let mut out = Recovered {
+        decide: point.decide,
+        ..Recovered::default()
+    };
     let mut reader = stream.reader(point.entries.min(oldest).max(stream.start()));
     loop {
         match reader.next() {
@@ -61,7 +75,11 @@ pub(crate) fn recover(stream: &Stream, file: &CursorFile, deliveries: &[Arc<Deli
                     out.damaged += 1;
                     continue;
                 };
-                let place = Place { position: frame.position, stamp: frame.stamp, point };
+                let place = Place {
+                    position: frame.position,
+                    stamp: frame.stamp,
+                    point,
+                };
                 out.take_frame(place, meta, &frame.body, deliveries);
             }
             Ok(None) => break,
@@ -88,7 +106,13 @@ struct Place {
 }
 
 impl Recovered {
-    fn take_frame(&mut self, place: Place, meta: BatchMeta, body: &[u8], deliveries: &[Arc<Delivery>]) {
+    fn take_frame(
+        &mut self,
+        place: Place,
+        meta: BatchMeta,
+        body: &[u8],
+        deliveries: &[Arc<Delivery>],
+    ) {
         let second = seconds(place.stamp);
         let (mut last, mut keeps) = (0, 0);
         let mut entries = Entries::new(body);
@@ -98,7 +122,9 @@ impl Recovered {
                 continue;
             }
             if let Entry::Keep(_, _, places) = &entry {
-                let due = deliveries.iter().filter(|delivery| delivery.state().awaits(place.position, keeps));
+                let due = deliveries
+                    .iter()
+                    .filter(|delivery| delivery.state().awaits(place.position, keeps));
                 due.for_each(|delivery| delivery.expect(second, places));
                 keeps += 1;
             }
@@ -112,7 +138,11 @@ impl Recovered {
         self.beyond = self.beyond.max(last);
         self.stamp = self.stamp.max(place.stamp);
         if place.position >= place.point.entries {
-            self.marks.push_back(FrameMark { position: place.position, last, second });
+            self.marks.push_back(FrameMark {
+                position: place.position,
+                last,
+                second,
+            });
         }
     }
 
@@ -138,7 +168,11 @@ impl Recovered {
             self.coverage.add(decision.trace, extent);
         }
         let second = seconds(place.stamp);
-        self.recalled.push(Recalled { decision: decision.clone(), keep, second });
+        self.recalled.push(Recalled {
+            decision: decision.clone(),
+            keep,
+            second,
+        });
     }
 }
 

@@ -57,7 +57,9 @@ impl Scanned {
                 damaged += 1;
                 continue;
             };
-            let service = services_of(&piece.body, &scanned, services).first().copied();
+            let service = services_of(&piece.body, &scanned, services)
+                .first()
+                .copied();
             let first = out.facts.len();
             out.facts.append(&facts);
             out.pieces.push(ScannedPiece {

@@ -70,7 +70,10 @@ struct Chunk {
 
 impl Default for Chunk {
     fn default() -> Self {
-        Self { refs: [PackedRef::default(); CHUNK], next: NONE }
+        Self {
+            refs: [PackedRef::default(); CHUNK],
+            next: NONE,
+        }
     }
 }
 
@@ -119,31 +122,56 @@ impl Skeletons {
     pub(crate) const CHUNK_BYTES: u64 = size_of::<Chunk>() as u64;
 
     pub(crate) fn find(&self, trace: TraceId) -> Option<u32> {
-        let same = |slot: &u32| self.slab.get(*slot).is_some_and(|skeleton| skeleton.trace == trace);
-        self.table.find(self.hasher.hash_one(trace.0), same).copied()
+        let same = |slot: &u32| {
+            self.slab
+                .get(*slot)
+                .is_some_and(|skeleton| skeleton.trace == trace)
+        };
+        self.table
+            .find(self.hasher.hash_one(trace.0), same)
+            .copied()
     }
 
     /// Opens a skeleton for a trace that has none, due at `due`.
-    pub(crate) fn open(&mut self, trace: TraceId, service: ServiceId, second: u32, due: u64) -> u32 {
-        let skeleton = Skeleton { trace, service, first_second: second, last_second: second, ..Skeleton::default() };
+    pub(crate) fn open(
+        &mut self,
+        trace: TraceId,
+        service: ServiceId,
+        second: u32,
+        due: u64,
+    ) -> u32 {
+        let skeleton = Skeleton {
+            trace,
+            service,
+            first_second: second,
+            last_second: second,
+            ..Skeleton::default()
+        };
         let slot = self.slab.insert(skeleton);
         if self.words.len() <= slot as usize / PAGE {
             self.words.push(vec![0; PAGE * self.state_words].into());
         }
         self.words_mut(slot).fill(0);
         let (slab, hasher) = (&self.slab, &self.hasher);
-        self.table.insert_unique(hasher.hash_one(trace.0), slot, |slot| {
-            slab.get(*slot).map_or(0, |skeleton| hasher.hash_one(skeleton.trace.0))
-        });
+        self.table
+            .insert_unique(hasher.hash_one(trace.0), slot, |slot| {
+                slab.get(*slot)
+                    .map_or(0, |skeleton| hasher.hash_one(skeleton.trace.0))
+            });
         let slab = &mut self.slab;
-        self.queues.entry(service).or_default().push(slot, |slot, act| queue_links(slab, slot, act));
+        self.queues
+            .entry(service)
+            .or_default()
+            .push(slot, |slot, act| queue_links(slab, slot, act));
         self.schedule(slot, due);
         slot
     }
 
     fn schedule(&mut self, slot: u32, due: u64) {
         let slab = &mut self.slab;
-        let due = self.timers.insert(slot, due, |slot, act| timer_links(slab, slot, act));
+        let due = self
+            .timers
+            .insert(slot, due, |slot, act| timer_links(slab, slot, act));
         if let Some(skeleton) = self.slab.get_mut(slot) {
             skeleton.due = due;
         }
@@ -160,7 +188,8 @@ impl Skeletons {
         skeleton.root_seen = true;
         let old = skeleton.due;
         let slab = &mut self.slab;
-        self.timers.remove(slot, old, |slot, act| timer_links(slab, slot, act));
+        self.timers
+            .remove(slot, old, |slot, act| timer_links(slab, slot, act));
         self.schedule(slot, due);
     }
 
@@ -186,7 +215,11 @@ impl Skeletons {
             }
             skeleton.chunks.last = chunk;
         }
-        if let Some(place_in_chunk) = self.chunks.get_mut(skeleton.chunks.last).and_then(|c| c.refs.get_mut(at)) {
+        if let Some(place_in_chunk) = self
+            .chunks
+            .get_mut(skeleton.chunks.last)
+            .and_then(|c| c.refs.get_mut(at))
+        {
             *place_in_chunk = place;
         }
         new
@@ -200,18 +233,28 @@ impl Skeletons {
     #[inline]
     pub(crate) fn state_mut(&mut self, slot: u32) -> Option<(&mut Skeleton, &mut [u64])> {
         let (page, at) = (slot as usize / PAGE, slot as usize % PAGE);
-        let words = self.words.get_mut(page)?.get_mut(at * self.state_words..(at + 1) * self.state_words)?;
+        let words = self
+            .words
+            .get_mut(page)?
+            .get_mut(at * self.state_words..(at + 1) * self.state_words)?;
         Some((self.slab.get_mut(slot)?, words))
     }
 
     fn words_mut(&mut self, slot: u32) -> &mut [u64] {
-        self.state_mut(slot).map(|(_, words)| words).unwrap_or_default()
+        self.state_mut(slot)
+            .map(|(_, words)| words)
+            .unwrap_or_default()
     }
 
     pub(crate) fn words(&self, slot: u32) -> &[u64] {
         let (page, at) = (slot as usize / PAGE, slot as usize % PAGE);
-        let page = self.words.get(page).map(|page| &page[..]).unwrap_or_default();
-        page.get(at * self.state_words..(at + 1) * self.state_words).unwrap_or_default()
+        let page = self
+            .words
+            .get(page)
+            .map(|page| &page[..])
+            .unwrap_or_default();
+        page.get(at * self.state_words..(at + 1) * self.state_words)
+            .unwrap_or_default()
     }
 
     /// The places of the trace's pieces, in log order.
@@ -242,11 +285,17 @@ impl Skeletons {
             chunk = next;
         }
         let slab = &mut self.slab;
-        self.timers.remove(slot, skeleton.due, |slot, act| timer_links(slab, slot, act));
+        self.timers
+            .remove(slot, skeleton.due, |slot, act| timer_links(slab, slot, act));
         if let Some(queue) = self.queues.get_mut(&skeleton.service) {
             queue.remove(slot, |slot, act| queue_links(slab, slot, act));
         }
-        if let Ok(entry) = self.table.find_entry(self.hasher.hash_one(skeleton.trace.0), |other| *other == slot) {
+        if let Ok(entry) = self
+            .table
+            .find_entry(self.hasher.hash_one(skeleton.trace.0), |other| {
+                *other == slot
+            })
+        {
             entry.remove();
         }
         self.slab.remove(slot);
@@ -265,12 +314,18 @@ impl Skeletons {
 
     /// The oldest trace that is charged to `service`.
     pub(crate) fn oldest_of(&self, service: ServiceId) -> Option<u32> {
-        self.queues.get(&service).map(|list| list.first).filter(|slot| *slot != NONE)
+        self.queues
+            .get(&service)
+            .map(|list| list.first)
+            .filter(|slot| *slot != NONE)
     }
 
     /// Any trace that is left.
     pub(crate) fn any(&self) -> Option<u32> {
-        self.queues.values().map(|list| list.first).find(|slot| *slot != NONE)
+        self.queues
+            .values()
+            .map(|list| list.first)
+            .find(|slot| *slot != NONE)
     }
 }
 

@@ -71,7 +71,8 @@ impl SamplerStats {
 
     pub(crate) fn count_decision(&self, policy: Option<u16>, keep: bool, evidence: Evidence) {
         let policy = policy.map_or(0, |policy| usize::from(policy) + 1);
-        let at = (policy * OUTCOMES + usize::from(keep)) * Evidence::ALL.len() + (evidence as usize - 1);
+        let at =
+            (policy * OUTCOMES + usize::from(keep)) * Evidence::ALL.len() + (evidence as usize - 1);
         if let Some(counter) = self.decisions.get(at) {
             counter.fetch_add(1, Ordering::Relaxed);
         }
@@ -85,14 +86,18 @@ impl SamplerStats {
 
     /// Decided traces by policy (empty: no policy wanted it), kept or not, and evidence; only what is not 0.
     pub fn decisions(&self) -> impl Iterator<Item = (&str, bool, Evidence, u64)> {
-        self.decisions.iter().enumerate().filter_map(|(at, counter)| {
-            let count = counter.load(Ordering::Relaxed);
-            let (rest, evidence) = (at / Evidence::ALL.len(), at % Evidence::ALL.len());
-            let policy =
-                (rest / OUTCOMES).checked_sub(1).map_or(Some(""), |i| self.policies.get(i).map(String::as_str))?;
-            let evidence = *Evidence::ALL.get(evidence)?;
-            (count > 0).then_some((policy, rest % OUTCOMES == 1, evidence, count))
-        })
+        self.decisions
+            .iter()
+            .enumerate()
+            .filter_map(|(at, counter)| {
+                let count = counter.load(Ordering::Relaxed);
+                let (rest, evidence) = (at / Evidence::ALL.len(), at % Evidence::ALL.len());
+                let policy = (rest / OUTCOMES)
+                    .checked_sub(1)
+                    .map_or(Some(""), |i| self.policies.get(i).map(String::as_str))?;
+                let evidence = *Evidence::ALL.get(evidence)?;
+                (count > 0).then_some((policy, rest % OUTCOMES == 1, evidence, count))
+            })
     }
 
     /// How often each policy said what.
@@ -100,7 +105,11 @@ impl SamplerStats {
         const KINDS: [Vote; VOTES] = [Vote::Sampled, Vote::NotSampled, Vote::Dropped];
         self.votes.iter().enumerate().filter_map(|(at, counter)| {
             let policy = self.policies.get(at / VOTES)?;
-            Some((policy.as_str(), *KINDS.get(at % VOTES)?, counter.load(Ordering::Relaxed)))
+            Some((
+                policy.as_str(),
+                *KINDS.get(at % VOTES)?,
+                counter.load(Ordering::Relaxed),
+            ))
         })
     }
 }

@@ -4,11 +4,13 @@ use super::entry::{Entries, Entry};
 use super::*;
 use crate::clock::{Clock, ManualClock, SECOND};
 use crate::log::{
-    Directory, Durability, Log, LogSettings, MemorySettings, OnFull, OpenAt, Services, SpanLog, StoreKind,
+    Directory, Durability, Log, LogSettings, MemorySettings, OnFull, OpenAt, Services, SpanLog,
+    StoreKind,
 };
 use crate::otlp::{SourceId, Submit, TraceId};
 use crate::rules::{
-    AtomsBuilder, Compiler, PolicyKind, PolicySpec, Program, StatusCode, TextKeys, ValueIds, fingerprint,
+    AtomsBuilder, Compiler, PolicyKind, PolicySpec, Program, StatusCode, TextKeys, ValueIds,
+    fingerprint,
 };
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status, TracesData};
 use proptest::prelude::*;
@@ -23,10 +25,24 @@ const WINDOW: u32 = 20;
 const PARTITIONS: u16 = 4;
 
 fn policies() -> Vec<PolicySpec> {
-    let policy = |name: &str, kind| PolicySpec { name: name.into(), kind };
+    let policy = |name: &str, kind| PolicySpec {
+        name: name.into(),
+        kind,
+    };
     vec![
-        policy("errors", PolicyKind::StatusCode { codes: vec![StatusCode::Error] }),
-        policy("many", PolicyKind::SpanCount { min_spans: 4, max_spans: 0 }),
+        policy(
+            "errors",
+            PolicyKind::StatusCode {
+                codes: vec![StatusCode::Error],
+            },
+        ),
+        policy(
+            "many",
+            PolicyKind::SpanCount {
+                min_spans: 4,
+                max_spans: 0,
+            },
+        ),
     ]
 }
 
@@ -72,8 +88,14 @@ impl Rig {
             on_full: OnFull::Spill,
         };
         let mut builder = AtomsBuilder::default();
-        let program = Compiler::new(&mut builder, false).compile(&policies()).unwrap();
-        let atoms = Arc::new(builder.build(TextKeys::default(), Arc::new(ValueIds::default())).unwrap());
+        let program = Compiler::new(&mut builder, false)
+            .compile(&policies())
+            .unwrap();
+        let atoms = Arc::new(
+            builder
+                .build(TextKeys::default(), Arc::new(ValueIds::default()))
+                .unwrap(),
+        );
         let program = program.link(atoms.bits());
         let settings = log_settings(place);
         let directory = Directory::open(&settings).unwrap();
@@ -94,9 +116,17 @@ impl Rig {
         let (beyond, stamp) = open.resume_after();
         let services = Arc::new(Services::new(&memory));
         let at = OpenAt { beyond, stamp };
-        let log: Arc<dyn Log<Scanned>> =
-            SpanLog::open(&directory, &settings, &memory, 4 << 20, 4 << 20, services.clone(), clock.clone(), at)
-                .unwrap();
+        let log: Arc<dyn Log<Scanned>> = SpanLog::open(
+            &directory,
+            &settings,
+            &memory,
+            4 << 20,
+            4 << 20,
+            services.clone(),
+            clock.clone(),
+            at,
+        )
+        .unwrap();
         let shared = Shared {
             atoms: atoms.clone(),
             services: services.clone(),
@@ -105,20 +135,39 @@ impl Rig {
             partitions: PARTITIONS,
         };
         let rules = fingerprint(&policies(), false);
-        let sampler = open.start(&shared, program.clone(), rules, vec![source()]).unwrap();
+        let sampler = open
+            .start(&shared, program.clone(), rules, vec![source()])
+            .unwrap();
         let intake = Intake::new(atoms.clone(), services.clone(), log.clone(), PARTITIONS);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        Self { clock, log, intake, sampler, program, atoms, services, directory, runtime }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        Self {
+            clock,
+            log,
+            intake,
+            sampler,
+            program,
+            atoms,
+            services,
+            directory,
+            runtime,
+        }
     }
 
     fn send(&self, spans: Vec<Span>) {
         let request = TracesData {
             resource_spans: vec![ResourceSpans {
-                scope_spans: vec![ScopeSpans { spans, ..Default::default() }],
+                scope_spans: vec![ScopeSpans {
+                    spans,
+                    ..Default::default()
+                }],
                 ..Default::default()
             }],
         };
-        let answer = self.runtime.block_on(self.intake.submit(source(), request.encode_to_vec().into()));
+        let answer = self
+            .runtime
+            .block_on(self.intake.submit(source(), request.encode_to_vec().into()));
         assert_eq!(answer.unwrap().rejected, 0);
     }
 
@@ -134,12 +183,17 @@ impl Rig {
         for _ in 0..2_000 {
             let stats = &self.sampler.stats;
             let time = stats::get(&stats.log_time);
-            if time / SECOND >= now / SECOND && stats::get(&stats.accepted) >= self.log.stats().spans {
+            if time / SECOND >= now / SECOND
+                && stats::get(&stats.accepted) >= self.log.stats().spans
+            {
                 return;
             }
             std::thread::park_timeout(Duration::from_millis(1));
         }
-        panic!("the worker does not come to {now}: {:?}", self.sampler.stats);
+        panic!(
+            "the worker does not come to {now}: {:?}",
+            self.sampler.stats
+        );
     }
 
     fn stop(mut self) {
@@ -151,7 +205,16 @@ impl Rig {
     fn finish(mut self) -> (Vec<Entry>, CheckReport) {
         assert!(self.sampler.stop());
         self.log.stop();
-        let Self { log, intake, sampler, program, atoms, services, directory, .. } = self;
+        let Self {
+            log,
+            intake,
+            sampler,
+            program,
+            atoms,
+            services,
+            directory,
+            ..
+        } = self;
         drop((log, intake));
         let mut reader = sampler.decisions.reader(0);
         let mut entries = Vec::new();
@@ -179,7 +242,10 @@ fn span(trace: u8, number: u64, error: bool) -> Span {
         span_id: (number + 1).to_be_bytes().to_vec(),
         start_time_unix_nano: 1,
         end_time_unix_nano: 2,
-        status: error.then(|| Status { code: 2, message: String::new() }),
+        status: error.then(|| Status {
+            code: 2,
+            message: String::new(),
+        }),
         ..Default::default()
     }
 }
@@ -232,7 +298,13 @@ impl Naive {
                     life.late += 1;
                     life.last = second;
                 }
-                _ => lives.push(Life { first: second, last: second, spans: 1, error: *error, ..Life::default() }),
+                _ => lives.push(Life {
+                    first: second,
+                    last: second,
+                    spans: 1,
+                    error: *error,
+                    ..Life::default()
+                }),
             }
         }
     }
@@ -294,7 +366,9 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
     for (trace, lives) in &naive.lives {
         for life in lives {
             expected.push((u128::from(*trace) + 1, life.keep.unwrap(), life.spans));
-            *late.entry((u128::from(*trace) + 1, life.keep.unwrap())).or_default() += life.late;
+            *late
+                .entry((u128::from(*trace) + 1, life.keep.unwrap()))
+                .or_default() += life.late;
         }
     }
     let mut found = Vec::new();
@@ -309,8 +383,16 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
     expected.sort_unstable();
     prop_assert_eq!(found, expected);
     prop_assert!(late.values().all(|left| *left == 0), "{late:?}");
-    let (accepted, kept, dropped) = (stats::get(&stats.accepted), stats::get(&stats.kept), stats::get(&stats.dropped));
-    prop_assert_eq!((accepted, accepted), (number, kept + dropped), "the ledger, over all restarts");
+    let (accepted, kept, dropped) = (
+        stats::get(&stats.accepted),
+        stats::get(&stats.kept),
+        stats::get(&stats.dropped),
+    );
+    prop_assert_eq!(
+        (accepted, accepted),
+        (number, kept + dropped),
+        "the ledger, over all restarts"
+    );
     Ok(())
 }
 
@@ -326,7 +408,10 @@ proptest! {
 /// Each stop comes before the replay of what is undecided has begun or ended.
 #[test]
 fn a_stop_during_a_replay_counts_nothing_again() {
-    let steps = [Step::Send((0..40).map(|trace| (trace % 6, trace % 7 == 0)).collect()), Step::Seconds(1)];
+    let steps = [
+        Step::Send((0..40).map(|trace| (trace % 6, trace % 7 == 0)).collect()),
+        Step::Seconds(1),
+    ];
     let restarts = std::iter::repeat_n(Step::Restart, 8);
     run(&steps.into_iter().chain(restarts).collect::<Vec<_>>()).unwrap();
 }
@@ -334,12 +419,21 @@ fn a_stop_during_a_replay_counts_nothing_again() {
 #[test]
 fn what_is_pending_vanishes_at_stop_when_it_is_told_to() {
     let place = tempfile::tempdir().unwrap();
-    let rig = Rig::start_with(place.path(), 1_000 * SECOND, |settings| settings.drop_at_stop = true);
+    let rig = Rig::start_with(place.path(), 1_000 * SECOND, |settings| {
+        settings.drop_at_stop = true
+    });
     rig.settle();
     rig.send(vec![span(1, 1, true), span(2, 2, false)]);
     let (entries, report) = rig.finish();
-    assert_eq!((report.problems, report.undecided, report.keeps), (vec![], 0, 0));
-    let evidence: Vec<_> = entries.iter().filter_map(Entry::decision).map(|(decision, ..)| decision.evidence).collect();
+    assert_eq!(
+        (report.problems, report.undecided, report.keeps),
+        (vec![], 0, 0)
+    );
+    let evidence: Vec<_> = entries
+        .iter()
+        .filter_map(Entry::decision)
+        .map(|(decision, ..)| decision.evidence)
+        .collect();
     assert_eq!(evidence, [Evidence::Discarded; 2]);
     let again = Rig::start(place.path(), 1_000 * SECOND, 1 << 20);
     again.settle();
@@ -360,6 +454,15 @@ fn at_the_skeleton_cap_the_oldest_are_decided_on_what_they_have() {
     assert_eq!(report.problems, Vec::<String>::new());
     let early: Vec<_> = entries.iter().filter_map(Entry::decision).collect();
     assert!(early.len() >= 30, "{} decisions at the cap", early.len());
-    assert!(early.iter().all(|(decision, _, _)| decision.evidence == Evidence::Pressure));
-    assert!(early.iter().any(|(decision, _, keep)| decision.trace == TraceId(1) && *keep), "still by its rules");
+    assert!(
+        early
+            .iter()
+            .all(|(decision, _, _)| decision.evidence == Evidence::Pressure)
+    );
+    assert!(
+        early
+            .iter()
+            .any(|(decision, _, keep)| decision.trace == TraceId(1) && *keep),
+        "still by its rules"
+    );
 }

@@ -15,11 +15,19 @@ pub(crate) struct Timers {
 impl Timers {
     /// `next` is the first tick that will fire.
     pub(crate) fn new(next: u64) -> Self {
-        Self { next, lists: VecDeque::new() }
+        Self {
+            next,
+            lists: VecDeque::new(),
+        }
     }
 
     /// Puts `slot` into the list of `tick`, or of the next one when that has passed; the tick that it is in.
-    pub(crate) fn insert(&mut self, slot: u32, tick: u64, links: impl FnMut(u32, &mut dyn FnMut(&mut Links))) -> u64 {
+    pub(crate) fn insert(
+        &mut self,
+        slot: u32,
+        tick: u64,
+        links: impl FnMut(u32, &mut dyn FnMut(&mut Links)),
+    ) -> u64 {
         let tick = tick.max(self.next);
         let at = usize::try_from(tick - self.next).unwrap_or_default();
         if self.lists.len() <= at {
@@ -32,8 +40,15 @@ impl Timers {
     }
 
     /// Takes `slot` out of the list of `tick`, which `insert` had said.
-    pub(crate) fn remove(&mut self, slot: u32, tick: u64, links: impl FnMut(u32, &mut dyn FnMut(&mut Links))) {
-        let at = tick.checked_sub(self.next).and_then(|at| usize::try_from(at).ok());
+    pub(crate) fn remove(
+        &mut self,
+        slot: u32,
+        tick: u64,
+        links: impl FnMut(u32, &mut dyn FnMut(&mut Links)),
+    ) {
+        let at = tick
+            .checked_sub(self.next)
+            .and_then(|at| usize::try_from(at).ok());
         if let Some(list) = at.and_then(|at| self.lists.get_mut(at)) {
             list.remove(slot, links);
         }

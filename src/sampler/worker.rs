@@ -19,7 +19,9 @@ use super::settings::SamplerSettings;
 use super::skeletons::Skeletons;
 use super::stats::{SamplerStats, add, set};
 use crate::clock::SECOND;
-use crate::log::{Account, CursorFile, Fed, Feed, FrameMeta, Log, OnFull, Ref, ServiceId, Services, Stream};
+use crate::log::{
+    Account, CursorFile, Fed, Feed, FrameMeta, Log, OnFull, Ref, ServiceId, Services, Stream,
+};
 use crate::otlp::SourceId;
 use crate::rules::{Atoms, Facts, ObserverScratch, Percentiles, Program, State, Verdict};
 use std::collections::VecDeque;
@@ -127,7 +129,11 @@ impl Worker {
             parts,
         };
         let snapshot = &recovered.snapshot;
-        worker.percentiles.restore(&snapshot.sketches, recovered.stamp, worker.parts.atoms.values());
+        worker.percentiles.restore(
+            &snapshot.sketches,
+            recovered.stamp,
+            worker.parts.atoms.values(),
+        );
         worker.percentiles.refresh(recovered.stamp);
         let stats = &worker.parts.stats;
         add(&stats.accepted, snapshot.accepted);
@@ -142,7 +148,12 @@ impl Worker {
             let owner = crate::otlp::partition_of(recalled.decision.trace, worker.parts.partitions);
             if let Some(partition) = worker.partitions.get_mut(usize::from(owner)) {
                 // Entries do not tell the service.
-                partition.memory.insert(&recalled.decision, recalled.keep, recalled.second, ServiceId(0));
+                partition.memory.insert(
+                    &recalled.decision,
+                    recalled.keep,
+                    recalled.second,
+                    ServiceId(0),
+                );
             }
         }
         worker
@@ -153,7 +164,11 @@ impl Worker {
         let mut feed = self.parts.log.feed(self.read);
         let mut frames = 0;
         while !stop.is_set() {
-            let wait = if self.batch.is_empty() { WAIT } else { Duration::ZERO };
+            let wait = if self.batch.is_empty() {
+                WAIT
+            } else {
+                Duration::ZERO
+            };
             let fed = feed.next(wait);
             let idle = matches!(fed, Fed::Idle { .. });
             if !self.take(fed) {
@@ -174,20 +189,38 @@ impl Worker {
     /// Takes the next thing; `false` when the log has ended.
     fn take(&mut self, fed: Fed<Scanned>) -> bool {
         match fed {
-            Fed::Live { position, stamp, meta, attachment } => {
+            Fed::Live {
+                position,
+                stamp,
+                meta,
+                attachment,
+            } => {
                 self.advance(stamp);
                 self.frame(position, stamp, meta, &attachment);
             }
-            Fed::Stored { position, stamp, meta, body } => {
+            Fed::Stored {
+                position,
+                stamp,
+                meta,
+                body,
+            } => {
                 self.advance(stamp);
-                let (scanned, damaged) =
-                    Scanned::from_stored(&body, &self.parts.atoms, &self.parts.services, &mut self.scratch);
+                let (scanned, damaged) = Scanned::from_stored(
+                    &body,
+                    &self.parts.atoms,
+                    &self.parts.services,
+                    &mut self.scratch,
+                );
                 add(&self.parts.stats.damaged, damaged);
                 self.frame(position, stamp, meta, &scanned);
             }
             Fed::Damaged { position, next } => {
                 add(&self.parts.stats.damaged, 1);
-                tracing::error!(position, next, "bytes of the log cannot be read; going on behind them");
+                tracing::error!(
+                    position,
+                    next,
+                    "bytes of the log cannot be read; going on behind them"
+                );
             }
             Fed::Idle { now } => self.advance(now),
             Fed::Closed => return false,
@@ -201,7 +234,9 @@ impl Worker {
         let tick = self.now / SECOND;
         let Some(next) = self.next_tick else {
             // The first moment: what is due is due after it.
-            self.partitions.iter_mut().for_each(|partition| partition.skeletons.fired(tick));
+            self.partitions
+                .iter_mut()
+                .for_each(|partition| partition.skeletons.fired(tick));
             self.next_tick = Some(tick + 1);
             return;
         };
@@ -215,7 +250,11 @@ impl Worker {
     fn tick(&mut self, tick: u64) {
         self.percentiles.refresh(tick * SECOND);
         for index in 0..self.partitions.len() {
-            while let Some(slot) = self.partitions.get(index).and_then(|partition| partition.skeletons.due(tick)) {
+            while let Some(slot) = self
+                .partitions
+                .get(index)
+                .and_then(|partition| partition.skeletons.due(tick))
+            {
                 self.decide(index, slot, None);
             }
             if let Some(partition) = self.partitions.get_mut(index) {
@@ -238,7 +277,10 @@ impl Worker {
         let replayed = position < self.replay_end;
         for piece in &scanned.pieces {
             if new {
-                add(&self.parts.stats.accepted, u64::from(piece.spans.end - piece.spans.start));
+                add(
+                    &self.parts.stats.accepted,
+                    u64::from(piece.spans.end - piece.spans.start),
+                );
             }
             if !(replayed && self.coverage.covers(piece.trace, position)) {
                 self.piece(position, seconds(stamp), piece, &scanned.facts);
@@ -251,7 +293,11 @@ impl Worker {
     }
 
     fn piece(&mut self, position: u64, second: u32, piece: &ScannedPiece, facts: &Facts) {
-        let place = Ref { position, offset: piece.offset, length: piece.length };
+        let place = Ref {
+            position,
+            offset: piece.offset,
+            length: piece.length,
+        };
         let spans = piece.spans.end - piece.spans.start;
         let place = PackedRef::new(place, spans);
         self.undecided.add(position);
@@ -276,7 +322,9 @@ impl Worker {
         };
         // The open batch closes at the next tick; N ticks later it is decided: a delay in (N, N+1].
         let due = u64::from(second) + 1 + self.parts.settings.decision_wait;
-        let slot = partition.skeletons.open(piece.trace, piece.service, second, due);
+        let slot = partition
+            .skeletons
+            .open(piece.trace, piece.service, second, due);
         let bytes = partition.skeletons.bytes_each();
         add(&self.parts.stats.new_traces, 1);
         add(&self.parts.stats.undecided_traces, 1);
@@ -284,7 +332,15 @@ impl Worker {
         slot
     }
 
-    fn fold(&mut self, owner: usize, slot: u32, second: u32, piece: &ScannedPiece, place: PackedRef, facts: &Facts) {
+    fn fold(
+        &mut self,
+        owner: usize,
+        slot: u32,
+        second: u32,
+        piece: &ScannedPiece,
+        place: PackedRef,
+        facts: &Facts,
+    ) {
         let Some(partition) = self.partitions.get_mut(owner) else {
             return;
         };
@@ -294,7 +350,9 @@ impl Worker {
         let spans = piece.spans.start as usize..piece.spans.end as usize;
         let mut root = false;
         for span in spans {
-            self.parts.program.fold(&self.parts.atoms, &mut skeleton.fold, words, facts, span);
+            self.parts
+                .program
+                .fold(&self.parts.atoms, &mut skeleton.fold, words, facts, span);
             root |= facts.is_root(span);
         }
         skeleton.bytes += u64::from(piece.length);
@@ -302,8 +360,15 @@ impl Worker {
         let service = skeleton.service;
         let oversize = skeleton.fold.spans > self.parts.settings.max_trace_spans
             || skeleton.bytes > self.parts.settings.max_trace_bytes;
-        if let Some(wait) = self.parts.settings.decision_wait_after_root.filter(|_| root) {
-            partition.skeletons.root_received(slot, u64::from(second) + 1 + wait);
+        if let Some(wait) = self
+            .parts
+            .settings
+            .decision_wait_after_root
+            .filter(|_| root)
+        {
+            partition
+                .skeletons
+                .root_received(slot, u64::from(second) + 1 + wait);
         }
         if partition.skeletons.add_piece(slot, place) {
             self.charge(service, Skeletons::CHUNK_BYTES);
@@ -313,7 +378,13 @@ impl Worker {
         }
     }
 
-    fn late(&mut self, piece: &ScannedPiece, place: PackedRef, second: u32, remembered: Remembered) {
+    fn late(
+        &mut self,
+        piece: &ScannedPiece,
+        place: PackedRef,
+        second: u32,
+        remembered: Remembered,
+    ) {
         let decision = Decision {
             trace: piece.trace,
             policy: remembered.policy,
@@ -322,7 +393,14 @@ impl Worker {
             thresholds: Vec::new(),
         };
         let spans = u64::from(place.spans());
-        add(if remembered.keep { &self.parts.stats.late_kept } else { &self.parts.stats.late_dropped }, spans);
+        add(
+            if remembered.keep {
+                &self.parts.stats.late_kept
+            } else {
+                &self.parts.stats.late_dropped
+            },
+            spans,
+        );
         self.push(decision, remembered.keep, 1.0, &[place]);
     }
 
@@ -337,22 +415,36 @@ impl Worker {
         let mut places = std::mem::take(&mut self.places);
         partition.skeletons.places(slot, &mut places);
         let words = partition.skeletons.words(slot);
-        let state = State { trace: skeleton.trace, fold: &skeleton.fold, words };
+        let state = State {
+            trace: skeleton.trace,
+            fold: &skeleton.fold,
+            words,
+        };
         let program = &self.parts.program;
         if !self.percentiles.is_empty() {
             self.values.clear();
             self.values.extend(program.key_values(words));
-            self.percentiles.thresholds(&self.values, &mut self.thresholds);
+            self.percentiles
+                .thresholds(&self.values, &mut self.thresholds);
         }
         let stats = &self.parts.stats;
         let verdict = if evidence == Some(Evidence::Discarded) {
             Verdict::NONE
         } else {
-            program.decide(state, &self.thresholds, |policy, vote| stats.count_vote(policy, vote))
+            program.decide(state, &self.thresholds, |policy, vote| {
+                stats.count_vote(policy, vote)
+            })
         };
-        let in_time = if skeleton.root_seen { Evidence::Root } else { Evidence::Complete };
+        let in_time = if skeleton.root_seen {
+            Evidence::Root
+        } else {
+            Evidence::Complete
+        };
         let evidence = evidence.unwrap_or(in_time);
-        if let Some(duration) = state.duration().filter(|_| evidence.observes() && !self.percentiles.is_empty()) {
+        if let Some(duration) = state
+            .duration()
+            .filter(|_| evidence.observes() && !self.percentiles.is_empty())
+        {
             self.percentiles.observe(&self.values, duration, self.now);
         }
         stats.count_decision(verdict.policy, verdict.keep, evidence);
@@ -363,7 +455,12 @@ impl Worker {
             first_second: skeleton.first_second,
             thresholds: self.thresholds.clone(),
         };
-        partition.memory.insert(&decision, verdict.keep, skeleton.last_second, skeleton.service);
+        partition.memory.insert(
+            &decision,
+            verdict.keep,
+            skeleton.last_second,
+            skeleton.service,
+        );
         let freed = partition.skeletons.close(slot);
         let left = stats.undecided_traces.load(Ordering::Relaxed);
         set(&stats.undecided_traces, left.saturating_sub(1));
@@ -378,10 +475,18 @@ impl Worker {
         if keep {
             self.batch.kept += extent.spans;
             let now = seconds(self.now);
-            self.parts.deliveries.iter().for_each(|delivery| delivery.expect(now, places));
-            self.batch.push(&Entry::Keep(decision, probability, places.to_vec()));
+            self.parts
+                .deliveries
+                .iter()
+                .for_each(|delivery| delivery.expect(now, places));
+            self.batch
+                .push(&Entry::Keep(decision, probability, places.to_vec()));
         } else {
-            *(if pressure { &mut self.batch.dropped_pressure } else { &mut self.batch.dropped }) += extent.spans;
+            *(if pressure {
+                &mut self.batch.dropped_pressure
+            } else {
+                &mut self.batch.dropped
+            }) += extent.spans;
             self.batch.push(&Entry::Drop(decision, extent));
         }
         self.batch.last = self.batch.last.max(extent.last);
@@ -426,7 +531,11 @@ impl Worker {
         if evidence.is_some() {
             self.drain(feed);
             for owner in 0..self.partitions.len() {
-                while let Some(slot) = self.partitions.get(owner).and_then(|partition| partition.skeletons.any()) {
+                while let Some(slot) = self
+                    .partitions
+                    .get(owner)
+                    .and_then(|partition| partition.skeletons.any())
+                {
                     self.decide(owner, slot, evidence);
                 }
             }
@@ -448,11 +557,16 @@ impl Worker {
     }
 
     pub(super) fn batch_meta(&self) -> BatchMeta {
-        BatchMeta { rules: self.parts.rules, decide: self.decide_position() }
+        BatchMeta {
+            rules: self.parts.rules,
+            decide: self.decide_position(),
+        }
     }
 
     /// The oldest position that no durable entry names.
     pub(super) fn decide_position(&self) -> u64 {
-        self.undecided.oldest().map_or(self.read, |oldest| oldest.min(self.read))
+        self.undecided
+            .oldest()
+            .map_or(self.read, |oldest| oldest.min(self.read))
     }
 }

@@ -8,14 +8,19 @@ use tailwater::config::{Source, load};
 use super::env;
 
 pub(crate) fn directory(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/config").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/config")
+        .join(name)
 }
 
 /// The YAML files of a directory; none when there is no such directory.
 pub(crate) fn files(name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory(name)).into_iter().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "yaml")
+    });
     files.sort();
     files
 }

@@ -64,8 +64,10 @@ enum Slip {
     Indent(usize, usize),
 }
 
-const PIECES: [&str; 18] =
-    ["x", ":", ": ", "\n", " ", "\t", "\"", "'", "{", "}", "[", "]", "#", "- ", "&a ", "*a", "\u{0}", "${"];
+const PIECES: [&str; 18] = [
+    "x", ":", ": ", "\n", " ", "\t", "\"", "'", "{", "}", "[", "]", "#", "- ", "&a ", "*a",
+    "\u{0}", "${",
+];
 
 fn slip() -> impl Strategy<Value = Slip> {
     let at = 0..CONFIG.len();
@@ -82,7 +84,11 @@ fn apply(text: &str, slip: &Slip) -> String {
     let chars: Vec<char> = text.chars().collect();
     let collect = |parts: [&[char]; 3]| parts.concat().into_iter().collect::<String>();
     let lines = |change: &dyn Fn(usize, &str) -> Option<String>| {
-        let lines: Vec<String> = text.lines().enumerate().filter_map(|(i, line)| change(i, line)).collect();
+        let lines: Vec<String> = text
+            .lines()
+            .enumerate()
+            .filter_map(|(i, line)| change(i, line))
+            .collect();
         lines.join("\n")
     };
     match slip {
@@ -92,14 +98,26 @@ fn apply(text: &str, slip: &Slip) -> String {
         }
         Slip::Insert(at, piece) => {
             let at = (*at).min(chars.len());
-            collect([&chars[..at], &piece.chars().collect::<Vec<_>>(), &chars[at..]])
+            collect([
+                &chars[..at],
+                &piece.chars().collect::<Vec<_>>(),
+                &chars[at..],
+            ])
         }
-        Slip::RepeatLine(at) => {
-            lines(&|i, line| Some(if i == *at { format!("{line}\n{line}") } else { line.to_owned() }))
-        }
+        Slip::RepeatLine(at) => lines(&|i, line| {
+            Some(if i == *at {
+                format!("{line}\n{line}")
+            } else {
+                line.to_owned()
+            })
+        }),
         Slip::DropLine(drop) => lines(&|i, line| (i != *drop).then(|| line.to_owned())),
         Slip::Indent(at, by) => lines(&|i, line| {
-            Some(if i == *at { format!("{}{}", " ".repeat(*by), line.trim_start()) } else { line.to_owned() })
+            Some(if i == *at {
+                format!("{}{}", " ".repeat(*by), line.trim_start())
+            } else {
+                line.to_owned()
+            })
         }),
     }
 }
@@ -116,10 +134,15 @@ fn printed(text: &str) -> String {
 fn nothing_shows_without_a_slip() {
     let printed = printed(CONFIG);
     assert!(
-        printed.contains("config.yaml:7:9: error: receivers.otlp.protocols.http.auth: not supported yet"),
+        printed.contains(
+            "config.yaml:7:9: error: receivers.otlp.protocols.http.auth: not supported yet"
+        ),
         "{printed}"
     );
-    assert!(printed.contains("config.yaml:12:17: error: processors.tail_sampling.num_traces"), "{printed}");
+    assert!(
+        printed.contains("config.yaml:12:17: error: processors.tail_sampling.num_traces"),
+        "{printed}"
+    );
     assert!(!printed.contains("canary"), "{printed}");
 }
 
@@ -131,7 +154,12 @@ fn overrides_show_no_secret() {
         "canary",
         "exporters.otlp.heders.x=canary",
     ] {
-        let found = load(&[Source::text("config.yaml", CONFIG)], &[set.to_owned()], &env).unwrap_err();
+        let found = load(
+            &[Source::text("config.yaml", CONFIG)],
+            &[set.to_owned()],
+            &env,
+        )
+        .unwrap_err();
         let printed: String = found.iter().map(|found| format!("{found}\n")).collect();
         assert!(!printed.contains("canary"), "{set}: {printed}");
     }

@@ -16,15 +16,30 @@ fn takes_good_files_and_refuses_unknown_keys() {
         serde_saphyr::from_str::<serde_json::Value>(&text)
     };
     let samples = [directory("../..").join("config.yaml")];
-    for path in files("good").into_iter().chain(files("../../pipelines")).chain(samples) {
+    for path in files("good")
+        .into_iter()
+        .chain(files("../../pipelines"))
+        .chain(samples)
+    {
         // JSON has no infinity.
         let Ok(config) = read(&path) else { continue };
-        let errors: Vec<String> =
-            validator.iter_errors(&config).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        let errors: Vec<String> = validator
+            .iter_errors(&config)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
         assert!(errors.is_empty(), "{}: {errors:#?}", path.display());
     }
-    for name in ["unknown-key", "unknown-receiver-key", "misspelt-headers", "duration-without-unit", "status-codes"] {
-        let path = files("bad").into_iter().find(|path| path.ends_with(format!("{name}.yaml"))).unwrap();
+    for name in [
+        "unknown-key",
+        "unknown-receiver-key",
+        "misspelt-headers",
+        "duration-without-unit",
+        "status-codes",
+    ] {
+        let path = files("bad")
+            .into_iter()
+            .find(|path| path.ends_with(format!("{name}.yaml")))
+            .unwrap();
         assert!(!validator.is_valid(&read(&path).unwrap()), "{name}");
     }
 }

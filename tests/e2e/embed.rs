@@ -16,8 +16,13 @@ async fn the_example_delivers_what_was_submitted() {
     let place = Place::new(&Recipe::new(ALL, &[&sink]).memory());
     let fixture = fixtures::protobuf().remove(0);
     let config = place.path().join("config.yaml");
-    let accepted = example::embed(config.to_str().unwrap(), fixture.bytes).await.unwrap();
+    let accepted = example::embed(config.to_str().unwrap(), fixture.bytes)
+        .await
+        .unwrap();
     let expected = flatten([&fixture.message]);
-    assert_eq!((accepted.spans, accepted.rejected), (expected.len() as u64, 0));
+    assert_eq!(
+        (accepted.spans, accepted.rejected),
+        (expected.len() as u64, 0)
+    );
     assert_same(&expected, &sink.spans(), "the embedded pipeline");
 }

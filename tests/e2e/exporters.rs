@@ -22,7 +22,9 @@ async fn send_hundred(port: u16) -> Vec<Flat> {
         send_grpc(port, request(0..100, part)).await;
     }
     let kept = (0..100).filter(|trace| fails(*trace));
-    let requests: Vec<_> = kept.flat_map(|trace| (0..3).map(move |part| request(trace..trace + 1, part))).collect();
+    let requests: Vec<_> = kept
+        .flat_map(|trace| (0..3).map(move |part| request(trace..trace + 1, part)))
+        .collect();
     flatten(&requests)
 }
 
@@ -34,7 +36,10 @@ async fn a_backend_that_comes_later_gets_everything() {
     let expected = send_hundred(daemon.grpc).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
     sink.start();
-    until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    until("all kept spans are at the sink", || {
+        sink.count() >= expected.len()
+    })
+    .await;
     assert_ledger(&daemon, &sink.exporter(0).0, SENT, expected.len()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), "a late backend");
@@ -46,19 +51,29 @@ async fn a_dead_backend_does_not_touch_a_healthy_one() {
     let place = Place::new(&Recipe::new(ERRORS, &[&healthy, &dead]));
     let mut daemon = place.start().await;
     let expected = send_hundred(daemon.grpc).await;
-    until("all kept spans are at the healthy sink", || healthy.count() >= expected.len()).await;
+    until("all kept spans are at the healthy sink", || {
+        healthy.count() >= expected.len()
+    })
+    .await;
     // The dead one's part waits in the log while the daemon is away, too.
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &healthy.spans(), "the healthy backend");
     let mut daemon = place.start().await;
     dead.start();
-    until("all kept spans are at the other sink", || dead.count() >= expected.len()).await;
+    until("all kept spans are at the other sink", || {
+        dead.count() >= expected.len()
+    })
+    .await;
     for (number, sink) in [&healthy, &dead].into_iter().enumerate() {
         assert_ledger(&daemon, &sink.exporter(number).0, SENT, expected.len()).await;
     }
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &dead.spans(), "the backend that was dead");
-    assert_same(&expected, &healthy.spans(), "the healthy backend, at the end");
+    assert_same(
+        &expected,
+        &healthy.spans(),
+        "the healthy backend, at the end",
+    );
     place.assert_log_is_sound();
 }
 
@@ -73,7 +88,10 @@ async fn a_backend_that_refuses_is_asked_again() {
         sink.stop();
         sink.behave(Manner::Take);
         sink.start();
-        until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+        until("all kept spans are at the sink", || {
+            sink.count() >= expected.len()
+        })
+        .await;
         assert_ledger(&daemon, &sink.exporter(0).0, SENT, expected.len()).await;
         assert!(daemon.terminate().await.0.success());
         assert_same(&expected, &sink.spans(), "a backend that refused");
@@ -87,7 +105,10 @@ async fn a_slow_backend_gets_everything_once() {
     let place = Place::new(&Recipe::new(ERRORS, &[&sink]));
     let mut daemon = place.start().await;
     let expected = send_hundred(daemon.grpc).await;
-    until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    until("all kept spans are at the sink", || {
+        sink.count() >= expected.len()
+    })
+    .await;
     assert_ledger(&daemon, &sink.exporter(0).0, SENT, expected.len()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), "a slow backend");
@@ -95,7 +116,14 @@ async fn a_slow_backend_gets_everything_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn compressions_carry_the_same_spans() {
-    let sinks = [Sink::grpc(), Sink::grpc(), Sink::grpc(), Sink::http(), Sink::http(), Sink::http()];
+    let sinks = [
+        Sink::grpc(),
+        Sink::grpc(),
+        Sink::grpc(),
+        Sink::http(),
+        Sink::http(),
+        Sink::http(),
+    ];
     let mut recipe = Recipe::new(ALL, &[]);
     for (sink, compression) in sinks.iter().zip(["gzip", "zstd", "none"].iter().cycle()) {
         let (kind, settings) = sink.exporter(0);
@@ -111,7 +139,10 @@ async fn compressions_carry_the_same_spans() {
         send_protobuf(daemon.http, fixture.bytes).await;
     }
     for sink in &sinks {
-        until("all spans are at every sink", || sink.count() >= expected.len()).await;
+        until("all spans are at every sink", || {
+            sink.count() >= expected.len()
+        })
+        .await;
     }
     assert!(daemon.terminate().await.0.success());
     for sink in &sinks {
@@ -134,9 +165,15 @@ async fn a_file_holds_what_was_kept_as_json() {
     let read = || -> Vec<ExportTraceServiceRequest> {
         let text = fs::read_to_string(&file).unwrap_or_default();
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        whole
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     };
-    until("all spans are in the file", || flatten(&read()).len() >= expected.len()).await;
+    until("all spans are in the file", || {
+        flatten(&read()).len() >= expected.len()
+    })
+    .await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &flatten(&read()), "the file");
 }

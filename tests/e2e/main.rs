@@ -1,6 +1,10 @@
 //! End to end: the real daemon, real clients, a backend that records. One binary, one module for each topic.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may fail where it stands")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may fail where it stands"
+)]
 
 #[path = "../support/mod.rs"]
 mod support;

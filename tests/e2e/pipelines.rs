@@ -18,9 +18,18 @@ fn file(name: &str) -> PathBuf {
 /// What every file needs to run beside others: ports and a decision that does not take a minute.
 fn own_ports(place: &Place) -> Vec<String> {
     vec![
-        format!("receivers.otlp.protocols.grpc.endpoint=127.0.0.1:{}", place.grpc),
-        format!("receivers.otlp.protocols.http.endpoint=127.0.0.1:{}", place.http),
-        format!("service.telemetry.metrics.address=127.0.0.1:{}", place.metrics),
+        format!(
+            "receivers.otlp.protocols.grpc.endpoint=127.0.0.1:{}",
+            place.grpc
+        ),
+        format!(
+            "receivers.otlp.protocols.http.endpoint=127.0.0.1:{}",
+            place.http
+        ),
+        format!(
+            "service.telemetry.metrics.address=127.0.0.1:{}",
+            place.metrics
+        ),
         "processors.tail_sampling.decision_wait=1s".to_owned(),
     ]
 }
@@ -28,7 +37,10 @@ fn own_ports(place: &Place) -> Vec<String> {
 fn own_directory(place: &Place) -> Vec<String> {
     let directory = place.path().join("log");
     vec![
-        format!("processors.tail_sampling.buffer.disk.directory={}", directory.display()),
+        format!(
+            "processors.tail_sampling.buffer.disk.directory={}",
+            directory.display()
+        ),
         "processors.tail_sampling.buffer.disk.max_size=512MiB".to_owned(),
     ]
 }
@@ -44,7 +56,10 @@ async fn check(place: Place, sink: Sink, health: Option<u16>) {
     let mut daemon = place.start().await;
     if let Some(port) = health {
         let (status, page) = get(port, "/").await.unwrap();
-        assert!(status == StatusCode::OK && page.contains("Server available"), "{status}: {page}");
+        assert!(
+            status == StatusCode::OK && page.contains("Server available"),
+            "{status}: {page}"
+        );
     }
     let failed = [request(10..11, 0), request(10..11, 1)];
     for request in &failed {
@@ -69,10 +84,17 @@ async fn minimal() {
 async fn llm_gateway() {
     let (sink, health) = (Sink::http(), ports::free());
     let place = Place::with_file(&file("pipelines/llm-gateway.yaml"), |place| {
-        [own_ports(place), own_directory(place), vec![own_health(health)]].concat()
+        [
+            own_ports(place),
+            own_directory(place),
+            vec![own_health(health)],
+        ]
+        .concat()
     });
     let endpoint = format!("http://127.0.0.1:{}", sink.port());
-    let place = place.environment("TRACES_ENDPOINT", endpoint).environment("TRACES_TOKEN", "secret");
+    let place = place
+        .environment("TRACES_ENDPOINT", endpoint)
+        .environment("TRACES_TOKEN", "secret");
     check(place, sink, Some(health)).await;
 }
 
@@ -84,22 +106,38 @@ async fn collector_user() {
     });
     let buffer = format!("disk:{}", place.path().join("log").display());
     let place = place.environment("OTLP_BACKEND", format!("127.0.0.1:{}", sink.port()));
-    check(place.environment("TAILWATER_BUFFER", buffer), sink, Some(health)).await;
+    check(
+        place.environment("TAILWATER_BUFFER", buffer),
+        sink,
+        Some(health),
+    )
+    .await;
 }
 
 /// What `make run` starts prints the failed trace.
 #[tokio::test(flavor = "multi_thread")]
 async fn make_run() {
-    let place = Place::with_file(&file("config.yaml"), |place| [own_ports(place), own_directory(place)].concat());
+    let place = Place::with_file(&file("config.yaml"), |place| {
+        [own_ports(place), own_directory(place)].concat()
+    });
     let mut daemon = place.start().await;
     send_grpc(daemon.grpc, request(10..11, 1)).await;
-    until("the failed trace is printed", || daemon.log().contains("chat 1")).await;
+    until("the failed trace is printed", || {
+        daemon.log().contains("chat 1")
+    })
+    .await;
     assert!(daemon.terminate().await.0.success());
 }
 
 #[test]
 fn every_file_has_a_test() {
-    let mut names: Vec<_> = fs::read_dir(file("pipelines")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut names: Vec<_> = fs::read_dir(file("pipelines"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     names.sort();
-    assert_eq!(names, ["collector-user.yaml", "llm-gateway.yaml", "minimal.yaml"]);
+    assert_eq!(
+        names,
+        ["collector-user.yaml", "llm-gateway.yaml", "minimal.yaml"]
+    );
 }

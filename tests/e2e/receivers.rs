@@ -17,7 +17,10 @@ async fn check(name: &str, fixtures: Vec<Fixture>, send: impl AsyncFn(u16, u16, 
     for fixture in fixtures {
         send(daemon.grpc, daemon.http, fixture).await;
     }
-    until("all spans are at the sink", || sink.count() >= expected.len()).await;
+    until("all spans are at the sink", || {
+        sink.count() >= expected.len()
+    })
+    .await;
     assert_ledger(&daemon, &sink.exporter(0).0, expected.len(), sink.count()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), name);

@@ -20,19 +20,46 @@ const RULES: &str = r#"
 async fn check(protocol: &str, compression: &str, sink: Sink) {
     let place = Place::new(&Recipe::new(RULES, &[&sink]).decision_wait(3));
     let mut daemon = place.start().await;
-    let port = if protocol == "grpc" { daemon.grpc } else { daemon.http };
+    let port = if protocol == "grpc" {
+        daemon.grpc
+    } else {
+        daemon.http
+    };
     let endpoint = format!("http://127.0.0.1:{port}");
-    let arguments = ["--protocol", protocol, "--compression", compression, "--endpoint", &endpoint, "--coin", "10"];
-    let sent = send(place.path().join("sent"), arguments.map(str::to_owned).to_vec()).await;
+    let arguments = [
+        "--protocol",
+        protocol,
+        "--compression",
+        compression,
+        "--endpoint",
+        &endpoint,
+        "--coin",
+        "10",
+    ];
+    let sent = send(
+        place.path().join("sent"),
+        arguments.map(str::to_owned).to_vec(),
+    )
+    .await;
 
     let all = flatten(&sent.requests);
-    assert_eq!(all.len(), sent.traces.iter().map(|trace| trace.spans).sum::<usize>());
-    let kept: BTreeSet<String> =
-        sent.traces.iter().filter(|trace| is_kept(trace)).map(|t| t.trace_id.clone()).collect();
+    assert_eq!(
+        all.len(),
+        sent.traces.iter().map(|trace| trace.spans).sum::<usize>()
+    );
+    let kept: BTreeSet<String> = sent
+        .traces
+        .iter()
+        .filter(|trace| is_kept(trace))
+        .map(|t| t.trace_id.clone())
+        .collect();
     assert_covers_every_reason(&sent.traces);
     let expected = of_traces(&all, &kept);
     assert_eq!(traces(&expected), kept);
-    until("the kept spans are at the sink", || sink.count() >= expected.len()).await;
+    until("the kept spans are at the sink", || {
+        sink.count() >= expected.len()
+    })
+    .await;
     assert_ledger(&daemon, &sink.exporter(0).0, all.len(), sink.count()).await;
     let (status, _) = daemon.terminate().await;
     assert!(status.success(), "{status}");
@@ -47,7 +74,10 @@ fn is_kept(trace: &SentTrace) -> bool {
 /// A run without one kind of trace would prove less than it says.
 fn assert_covers_every_reason(traces: &[SentTrace]) {
     for reason in ["failed", "slow", "keyword", "coin"] {
-        let alone = traces.iter().filter(|trace| trace.reasons == [reason]).count();
+        let alone = traces
+            .iter()
+            .filter(|trace| trace.reasons == [reason])
+            .count();
         assert!(alone > 2, "{alone} traces are kept for {reason} alone");
     }
     assert!(traces.iter().filter(|trace| !is_kept(trace)).count() > 20);

@@ -22,9 +22,16 @@ async fn a_second_daemon_on_the_directory_is_refused() {
     let (code, printed) = run_to_end(&mut place.command("run"));
     assert_eq!(code, Some(1), "{printed}");
     // With ports of its own the directory is what is left to quarrel about.
-    let (code, printed) = run_to_end(place.command("run").args(OTHER_PORTS.iter().flat_map(|pair| ["--set", pair])));
+    let (code, printed) = run_to_end(
+        place
+            .command("run")
+            .args(OTHER_PORTS.iter().flat_map(|pair| ["--set", pair])),
+    );
     assert_eq!(code, Some(1), "{printed}");
-    assert!(printed.contains("is in use by another process (pid"), "{printed}");
+    assert!(
+        printed.contains("is in use by another process (pid"),
+        "{printed}"
+    );
     // The first goes on as if nothing had been.
     send_grpc(daemon.grpc, request(0..1, 1)).await;
     until("the first still delivers", || sink.count() == 1).await;
@@ -45,7 +52,11 @@ async fn a_taken_port_is_named() {
     // Nothing stays behind that would keep the next start from working.
     let mut daemon = place.start().await;
     assert!(daemon.terminate().await.0.success());
-    assert!(!daemon.log().contains('\x1b'), "a log file has colours: {}", daemon.log());
+    assert!(
+        !daemon.log().contains('\x1b'),
+        "a log file has colours: {}",
+        daemon.log()
+    );
 }
 
 #[test]
@@ -55,7 +66,10 @@ fn a_config_with_errors_is_not_started() {
     for subcommand in ["run", "validate"] {
         let (code, printed) = run_to_end(&mut place.command(subcommand));
         assert_eq!(code, Some(78), "{printed}");
-        assert!(printed.contains("did you mean `always_sample`?"), "{printed}");
+        assert!(
+            printed.contains("did you mean `always_sample`?"),
+            "{printed}"
+        );
     }
     assert!(!place.path().join("log").exists());
 }

@@ -6,7 +6,9 @@ use crate::support::ledger::{assert_ledger, at_rest};
 use crate::support::recipe::{ERRORS, Recipe};
 use crate::support::sender::{grpc, send_grpc};
 use crate::support::sink::Sink;
-use crate::support::spans::{Flat, assert_contains, assert_same, flatten, of_traces, repeated, traces};
+use crate::support::spans::{
+    Flat, assert_contains, assert_same, flatten, of_traces, repeated, traces,
+};
 use crate::support::traffic::{fails, request};
 use crate::support::wait::until;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -23,8 +25,9 @@ const PARTS: u64 = 4;
 /// The spans of the traces among `numbers` that fail.
 fn kept(numbers: impl IntoIterator<Item = u64>) -> Vec<Flat> {
     let failing = numbers.into_iter().filter(|trace| fails(*trace));
-    let requests: Vec<_> =
-        failing.flat_map(|trace| (0..PARTS).map(move |part| request(trace..trace + 1, part))).collect();
+    let requests: Vec<_> = failing
+        .flat_map(|trace| (0..PARTS).map(move |part| request(trace..trace + 1, part)))
+        .collect();
     flatten(&requests)
 }
 
@@ -47,7 +50,10 @@ async fn sigterm_leaves_undecided_traces_for_the_next_start() {
     // Spans of the same traces from after the restart belong to them.
     send_grpc(daemon.grpc, request(0..200, PARTS)).await;
     let expected = flatten(&all_parts(0..200, PARTS + 1));
-    until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    until("all kept spans are at the sink", || {
+        sink.count() >= expected.len()
+    })
+    .await;
     assert_ledger(&daemon, &sink.exporter(0).0, 200 * 5, expected.len()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), "after a restart");
@@ -57,7 +63,9 @@ async fn sigterm_leaves_undecided_traces_for_the_next_start() {
 /// Parts 0 to `parts` of the traces that fail.
 fn all_parts(numbers: std::ops::Range<u64>, parts: u64) -> Vec<ExportTraceServiceRequest> {
     let failing = numbers.filter(|trace| fails(*trace));
-    failing.flat_map(|trace| (0..parts).map(move |part| request(trace..trace + 1, part))).collect()
+    failing
+        .flat_map(|trace| (0..parts).map(move |part| request(trace..trace + 1, part)))
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,7 +82,10 @@ async fn sigkill_leaves_undecided_traces_for_the_next_start() {
     daemon.kill();
     let mut daemon = place.start().await;
     let expected = kept(0..200);
-    until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    until("all kept spans are at the sink", || {
+        sink.count() >= expected.len()
+    })
+    .await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), "after two kills");
     // What was decided and delivered is not decided or delivered again.
@@ -106,11 +117,17 @@ async fn sigterm_with_a_dead_backend_ends_in_bounded_time() {
     tokio::time::sleep(Duration::from_secs(3)).await;
     let (status, took) = daemon.terminate().await;
     // The daemon gives exporters 15 s; 30 s are what Kubernetes gives the daemon.
-    assert!(status.success() && took < Duration::from_secs(25), "{status} after {took:?}");
+    assert!(
+        status.success() && took < Duration::from_secs(25),
+        "{status} after {took:?}"
+    );
     sink.start();
     let mut daemon = place.start().await;
     let expected = kept(0..200);
-    until("all kept spans are at the sink", || sink.count() >= expected.len()).await;
+    until("all kept spans are at the sink", || {
+        sink.count() >= expected.len()
+    })
+    .await;
     assert_ledger(&daemon, &sink.exporter(0).0, 200 * 4, expected.len()).await;
     assert!(daemon.terminate().await.0.success());
     assert_same(&expected, &sink.spans(), "after the backend came back");
@@ -135,7 +152,10 @@ const TRACES_PER_REQUEST: u64 = 50;
 impl Load {
     /// Four senders; each sends the parts of its own traces one after the other.
     fn start(port: u16, first: u64) -> Self {
-        let (stop, sent) = (Arc::new(Mutex::new(false)), Arc::<Mutex<Acknowledged>>::default());
+        let (stop, sent) = (
+            Arc::new(Mutex::new(false)),
+            Arc::<Mutex<Acknowledged>>::default(),
+        );
         let mut senders = JoinSet::new();
         for sender in 0..4 {
             let (stop, sent) = (stop.clone(), sent.clone());
@@ -150,11 +170,19 @@ impl Load {
                         whole &= client.export(request(traces.clone(), part)).await.is_ok();
                     }
                     let mut sent = sent.lock();
-                    if whole { sent.whole.extend(traces) } else { sent.doubtful.extend(traces) }
+                    if whole {
+                        sent.whole.extend(traces)
+                    } else {
+                        sent.doubtful.extend(traces)
+                    }
                 }
             });
         }
-        Self { senders, stop, sent }
+        Self {
+            senders,
+            stop,
+            sent,
+        }
     }
 
     async fn end(mut self) -> Acknowledged {
@@ -168,24 +196,48 @@ impl Load {
 
 /// Every acknowledged trace is there whole, nothing came that was not sent, and what repeats is at most `repeats`.
 fn assert_kept(sent: &Acknowledged, sink: &Sink, repeats: usize) {
-    assert!(sent.whole.len() > 1000, "{} traces are no load", sent.whole.len());
+    assert!(
+        sent.whole.len() > 1000,
+        "{} traces are no load",
+        sent.whole.len()
+    );
     let spans = sink.spans();
     let expected = kept(sent.whole.iter().copied());
     assert_contains(&expected, &spans, "acknowledged and to be kept");
     let possible = kept(sent.whole.iter().chain(&sent.doubtful).copied());
-    let foreign: BTreeSet<_> = traces(&spans).difference(&traces(&possible)).cloned().collect();
-    assert!(foreign.is_empty(), "kept though nothing failed: {foreign:?}");
+    let foreign: BTreeSet<_> = traces(&spans)
+        .difference(&traces(&possible))
+        .cloned()
+        .collect();
+    assert!(
+        foreign.is_empty(),
+        "kept though nothing failed: {foreign:?}"
+    );
     let (all, acknowledged) = (repeated(&spans), of_traces(&spans, &traces(&expected)));
-    assert!(all <= repeats, "{all} spans came again, {} of acknowledged traces", repeated(&acknowledged));
+    assert!(
+        all <= repeats,
+        "{all} spans came again, {} of acknowledged traces",
+        repeated(&acknowledged)
+    );
 }
 
 /// At rest the ledger adds up, covers every acknowledged span, and has nothing delivered that the sink does not have.
 async fn assert_ledger_covers(daemon: &Daemon, sent: &Acknowledged, sink: &Sink) {
     let ledger = at_rest(daemon, &sink.exporter(0).0).await;
     let (accepted, delivered) = (ledger["accepted"], ledger["delivered"]);
-    let (whole, doubtful) = (sent.whole.len() as u64 * PARTS, sent.doubtful.len() as u64 * PARTS);
-    assert!((whole..=whole + doubtful).contains(&accepted), "{ledger:?}, {whole} acknowledged, {doubtful} in doubt");
-    assert!(delivered <= sink.count() as u64, "{ledger:?}, {} at the sink", sink.count());
+    let (whole, doubtful) = (
+        sent.whole.len() as u64 * PARTS,
+        sent.doubtful.len() as u64 * PARTS,
+    );
+    assert!(
+        (whole..=whole + doubtful).contains(&accepted),
+        "{ledger:?}, {whole} acknowledged, {doubtful} in doubt"
+    );
+    assert!(
+        delivered <= sink.count() as u64,
+        "{ledger:?}, {} at the sink",
+        sink.count()
+    );
     let states: Vec<&str> = ledger.keys().map(String::as_str).collect();
     assert_eq!(states, ["accepted", "delivered", "dropped"], "{ledger:?}");
 }
@@ -202,7 +254,10 @@ async fn sigterm_under_load_loses_nothing_and_repeats_nothing() {
     let sent = load.end().await;
     let mut daemon = place.start().await;
     let expected = kept(sent.whole.iter().copied()).len();
-    until("all kept spans are at the sink", || sink.count() >= expected).await;
+    until("all kept spans are at the sink", || {
+        sink.count() >= expected
+    })
+    .await;
     assert_ledger_covers(&daemon, &sent, &sink).await;
     assert!(daemon.terminate().await.0.success());
     assert_kept(&sent, &sink, 0);
@@ -225,7 +280,10 @@ async fn sigkill_under_load_loses_nothing() {
     }
     let mut daemon = place.start().await;
     let expected = kept(all.whole.iter().copied()).len();
-    until("all kept spans are at the sink", || sink.count() >= expected).await;
+    until("all kept spans are at the sink", || {
+        sink.count() >= expected
+    })
+    .await;
     assert_ledger_covers(&daemon, &all, &sink).await;
     assert!(daemon.terminate().await.0.success());
     place.assert_log_is_sound();

@@ -14,33 +14,64 @@ const WARM: Duration = Duration::from_secs(12);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dead_backend_costs_its_neighbour_nothing() {
-    let dead_for = std::env::var("TAILWATER_DEAD_SECONDS").map_or(20, |seconds| seconds.parse().unwrap());
+    let dead_for =
+        std::env::var("TAILWATER_DEAD_SECONDS").map_or(20, |seconds| seconds.parse().unwrap());
     let (healthy, mut other) = (Sink::start().await, Sink::start().await);
-    let setup = Setup { decision_wait: 2, memory: "total: 64MiB".to_owned(), ..Setup::default() };
+    let setup = Setup {
+        decision_wait: 2,
+        memory: "total: 64MiB".to_owned(),
+        ..Setup::default()
+    };
     let place = Place::new(&setup, &[healthy.address(), other.address()]);
     let mut daemon = place.start().await;
-    let load = Load::start(place.grpc, Shape { run: 78, ..Shape::default() }, Pace { rate: 12_000, ..Pace::default() });
+    let load = Load::start(
+        place.grpc,
+        Shape {
+            run: 78,
+            ..Shape::default()
+        },
+        Pace {
+            rate: 12_000,
+            ..Pace::default()
+        },
+    );
     sleep(WARM).await;
     other.die().await;
     let (before, came) = (daemon.rss(), other.spans());
     sleep(Duration::from_secs(dead_for)).await;
     let after = daemon.rss();
-    eprintln!("RSS {} KiB before, {} KiB after {dead_for} s", before >> 10, after >> 10);
+    eprintln!(
+        "RSS {} KiB before, {} KiB after {dead_for} s",
+        before >> 10,
+        after >> 10
+    );
     assert_eq!(other.spans(), came);
-    assert!(after < before + GROWTH, "{before} bytes before, {after} after");
+    assert!(
+        after < before + GROWTH,
+        "{before} bytes before, {after} after"
+    );
     other.rise();
     let (shape, outcome, traces) = load.finish().await;
     assert_eq!(outcome.counts().refused, 0, "{:?}", outcome.refusals());
     for sink in [&healthy, &other] {
-        within(Duration::from_secs(60), || verdict(sink, &shape, None, traces).missing.is_empty()).await;
+        within(Duration::from_secs(60), || {
+            verdict(sink, &shape, None, traces).missing.is_empty()
+        })
+        .await;
     }
     sleep(Duration::from_secs(4)).await;
     for exporter in ["otlp/0", "otlp/1"] {
         let ledger = settled_ledger(place.metrics, exporter).await;
-        assert_eq!(ledger["accepted"], outcome.counts().acknowledged, "{ledger:?}");
+        assert_eq!(
+            ledger["accepted"],
+            outcome.counts().acknowledged,
+            "{ledger:?}"
+        );
     }
-    let (at_healthy, at_other) =
-        (verdict(&healthy, &shape, Some(&outcome), traces), verdict(&other, &shape, Some(&outcome), traces));
+    let (at_healthy, at_other) = (
+        verdict(&healthy, &shape, Some(&outcome), traces),
+        verdict(&other, &shape, Some(&outcome), traces),
+    );
     at_healthy.assert_exact();
     at_other.assert_exact();
     assert_eq!(at_healthy.copies, 0, "nothing twice at the healthy one");

@@ -60,9 +60,20 @@ impl Place {
     }
 
     /// With the buffer somewhere else.
-    pub(crate) fn with_buffer(setup: &Setup, sinks: &[SocketAddr], directory: TempDir, buffer: PathBuf) -> Self {
+    pub(crate) fn with_buffer(
+        setup: &Setup,
+        sinks: &[SocketAddr],
+        directory: TempDir,
+        buffer: PathBuf,
+    ) -> Self {
         let config = directory.path().join("config.yaml");
-        let place = Self { directory, config, buffer, grpc: free(), metrics: free() };
+        let place = Self {
+            directory,
+            config,
+            buffer,
+            grpc: free(),
+            metrics: free(),
+        };
         fs::write(&place.config, place.render(setup, sinks)).unwrap();
         place
     }
@@ -72,10 +83,20 @@ impl Place {
     }
 
     fn render(&self, setup: &Setup, sinks: &[SocketAddr]) -> String {
-        let Setup { decision_wait, disk, memory, sampling, receiver, .. } = setup;
+        let Setup {
+            decision_wait,
+            disk,
+            memory,
+            sampling,
+            receiver,
+            ..
+        } = setup;
         let (grpc, metrics, buffer) = (self.grpc, self.metrics, self.buffer.display());
-        let policies =
-            if setup.keep_all { "      - {name: all, type: always_sample}\n".to_owned() } else { bench_policies() };
+        let policies = if setup.keep_all {
+            "      - {name: all, type: always_sample}\n".to_owned()
+        } else {
+            bench_policies()
+        };
         let mut exporters = String::new();
         let mut names = Vec::new();
         for (number, sink) in sinks.iter().enumerate() {
@@ -84,7 +105,11 @@ impl Place {
             writeln!(exporters, "    endpoint: {sink}").unwrap();
             writeln!(exporters, "    tls: {{insecure: true}}").unwrap();
             writeln!(exporters, "    compression: none").unwrap();
-            writeln!(exporters, "    retry_on_failure: {{initial_interval: 100ms, max_interval: 1s}}").unwrap();
+            writeln!(
+                exporters,
+                "    retry_on_failure: {{initial_interval: 100ms, max_interval: 1s}}"
+            )
+            .unwrap();
         }
         format!(
             "receivers:\n  otlp: {{protocols: {{grpc: {{endpoint: '{grpc}'{receiver}}}}}}}\n\
@@ -98,8 +123,15 @@ impl Place {
 
     pub(crate) fn command(&self, subcommand: &str) -> Command {
         let mut command = Command::new(binary());
-        command.arg(subcommand).arg("--config").arg(&self.config).stdin(Stdio::null());
-        command.env_remove("RUST_LOG").env_remove("TAILWATER_BUFFER").env_remove("TAILWATER_COMPAT");
+        command
+            .arg(subcommand)
+            .arg("--config")
+            .arg(&self.config)
+            .stdin(Stdio::null());
+        command
+            .env_remove("RUST_LOG")
+            .env_remove("TAILWATER_BUFFER")
+            .env_remove("TAILWATER_COMPAT");
         command
     }
 
@@ -107,9 +139,17 @@ impl Place {
     pub(crate) async fn start(&self) -> Daemon {
         let mut daemon = self.spawn();
         let end = Instant::now() + Duration::from_secs(60);
-        while !daemon.log().contains("ready") {
-            assert!(!daemon.has_ended(), "the daemon has ended:\n{}", daemon.log());
-            assert!(Instant::now() < end, "the daemon does not get ready:\n{}", daemon.log());
+        while !daemon.is_ready() {
+            assert!(
+                !daemon.has_ended(),
+                "the daemon has ended:\n{}",
+                daemon.log()
+            );
+            assert!(
+                Instant::now() < end,
+                "the daemon does not get ready:\n{}",
+                daemon.log()
+            );
             sleep(Duration::from_millis(5)).await;
         }
         daemon
@@ -119,8 +159,17 @@ impl Place {
     pub(crate) fn spawn(&self) -> Daemon {
         let log = self.path().join("daemon.log");
         let before = fs::metadata(&log).map_or(0, |data| data.len());
-        let stderr = OpenOptions::new().create(true).append(true).open(&log).unwrap();
-        let child = self.command("run").stdout(stderr.try_clone().unwrap()).stderr(stderr).spawn().unwrap();
+        let stderr = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .unwrap();
+        let child = self
+            .command("run")
+            .stdout(stderr.try_clone().unwrap())
+            .stderr(stderr)
+            .spawn()
+            .unwrap();
         Daemon { child, log, before }
     }
 
@@ -135,14 +184,18 @@ impl Place {
 
 /// `TAILWATER_BIN`, or the one that cargo has built for the tests.
 fn binary() -> PathBuf {
-    std::env::var_os("TAILWATER_BIN").map_or_else(|| env!("CARGO_BIN_EXE_tailwater").into(), PathBuf::from)
+    std::env::var_os("TAILWATER_BIN")
+        .map_or_else(|| env!("CARGO_BIN_EXE_tailwater").into(), PathBuf::from)
 }
 
 /// Both lists of `tests/data/bench_policies.yaml`.
 fn bench_policies() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/bench_policies.yaml");
     let text = fs::read_to_string(file).unwrap();
-    text.lines().filter(|line| line.starts_with(' ')).map(|line| format!("    {line}\n")).collect()
+    text.lines()
+        .filter(|line| line.starts_with(' '))
+        .map(|line| format!("    {line}\n"))
+        .collect()
 }
 
 /// A running daemon; killed when it goes out of scope, its log printed when the test has failed.
@@ -160,6 +213,11 @@ impl Daemon {
         String::from_utf8_lossy(log.get(self.before as usize..).unwrap_or_default()).into_owned()
     }
 
+    /// It takes requests.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.log().contains("ready")
+    }
+
     /// `kill -9`.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
@@ -174,7 +232,11 @@ impl Daemon {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return (status, start.elapsed());
             }
-            assert!(start.elapsed() < Duration::from_secs(60), "SIGTERM is not obeyed:\n{}", self.log());
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "SIGTERM is not obeyed:\n{}",
+                self.log()
+            );
             sleep(Duration::from_millis(10)).await;
         }
     }
@@ -186,8 +248,16 @@ impl Daemon {
     /// Resident memory without files and shared memory, bytes.
     pub(crate) fn rss(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("RssAnon:"))
+            .unwrap();
+        line.split_whitespace()
+            .nth(1)
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+            << 10
     }
 }
 
@@ -199,13 +269,16 @@ impl Drop for Daemon {
         if std::thread::panicking() {
             let log = self.log();
             let from = log.len().saturating_sub(8 << 10);
-            eprintln!("--- end of the daemon's log\n{}", log.get(from..).unwrap_or(&log));
+            eprintln!(
+                "--- end of the daemon's log\n{}",
+                log.get(from..).unwrap_or(&log)
+            );
         }
     }
 }
 
 /// A free port, below the range that the kernel gives to clients, so that it stays free while a daemon is down.
-fn free() -> SocketAddr {
+pub(crate) fn free() -> SocketAddr {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = std::process::id() % 150 * 40;
     loop {

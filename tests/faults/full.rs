@@ -15,10 +15,25 @@ const RESOURCE_EXHAUSTED: u32 = 8;
 async fn fills_up_and_recovers(place: &Place, mut sink: Sink, reason: &str) {
     sink.die().await;
     let mut daemon = place.start().await;
-    let shape = Shape { run: 77, kept_permille: 1000, ..Shape::default() };
-    let load = Load::start(place.grpc, shape, Pace { rate: 25_000, ..Pace::default() });
+    let shape = Shape {
+        run: 77,
+        kept_permille: 1000,
+        ..Shape::default()
+    };
+    let load = Load::start(
+        place.grpc,
+        shape,
+        Pace {
+            rate: 25_000,
+            ..Pace::default()
+        },
+    );
     let outcome = load.outcome.clone();
-    assert!(within(Duration::from_secs(60), || outcome.counts().refused > 20).await, "{:?}", outcome.counts());
+    assert!(
+        within(Duration::from_secs(60), || outcome.counts().refused > 20).await,
+        "{:?}",
+        outcome.counts()
+    );
     let acknowledged = outcome.counts().acknowledged;
     sleep(Duration::from_secs(3)).await;
     for ((code, message, retry), count) in outcome.refusals() {
@@ -26,19 +41,34 @@ async fn fills_up_and_recovers(place: &Place, mut sink: Sink, reason: &str) {
         assert_eq!((code, retry), (RESOURCE_EXHAUSTED, true), "{message}");
         assert!(message.contains(reason), "{message}");
     }
-    assert!(outcome.counts().acknowledged - acknowledged < 10_000, "it is not full");
+    assert!(
+        outcome.counts().acknowledged - acknowledged < 10_000,
+        "it is not full"
+    );
     assert!(!daemon.has_ended());
 
     sink.rise();
     let more = acknowledged + 100_000;
-    assert!(within(Duration::from_secs(60), || outcome.counts().acknowledged > more).await, "it does not recover");
+    assert!(
+        within(Duration::from_secs(60), || outcome.counts().acknowledged
+            > more)
+        .await,
+        "it does not recover"
+    );
     let (shape, outcome, traces) = load.finish().await;
-    within(Duration::from_secs(30), || verdict(&sink, &shape, None, traces).wrong == 0).await;
+    within(Duration::from_secs(30), || {
+        verdict(&sink, &shape, None, traces).wrong == 0
+    })
+    .await;
     let verdict = verdict(&sink, &shape, Some(&outcome), traces);
     verdict.assert_exact();
     assert_eq!(verdict.copies, 0, "{verdict:?}");
     let ledger = settled_ledger(place.metrics, "otlp/0").await;
-    assert_eq!(ledger["accepted"], outcome.counts().acknowledged, "{ledger:?}");
+    assert_eq!(
+        ledger["accepted"],
+        outcome.counts().acknowledged,
+        "{ledger:?}"
+    );
     let (status, _) = daemon.terminate().await;
     assert!(status.success());
     place.check();
@@ -48,7 +78,14 @@ async fn fills_up_and_recovers(place: &Place, mut sink: Sink, reason: &str) {
 async fn a_full_log_refuses_and_recovers() {
     let sink = Sink::start().await;
     let disk = "max_size: 64MiB, segment_size: 4MiB".to_owned();
-    let place = Place::new(&Setup { decision_wait: 1, disk, ..Setup::default() }, &[sink.address()]);
+    let place = Place::new(
+        &Setup {
+            decision_wait: 1,
+            disk,
+            ..Setup::default()
+        },
+        &[sink.address()],
+    );
     fills_up_and_recovers(&place, sink, "log").await;
 }
 
@@ -58,8 +95,17 @@ async fn a_full_disk_refuses_and_recovers() {
     let directory = TempDir::new().unwrap();
     let tmpfs = Tmpfs::mount(&directory, 64);
     let disk = "max_size: 160MiB, segment_size: 4MiB".to_owned();
-    let setup = Setup { decision_wait: 1, disk, ..Setup::default() };
-    let place = Place::with_buffer(&setup, &[sink.address()], directory, tmpfs.path().join("buffer"));
+    let setup = Setup {
+        decision_wait: 1,
+        disk,
+        ..Setup::default()
+    };
+    let place = Place::with_buffer(
+        &setup,
+        &[sink.address()],
+        directory,
+        tmpfs.path().join("buffer"),
+    );
     fills_up_and_recovers(&place, sink, "disk full").await;
 }
 
@@ -68,8 +114,16 @@ async fn a_disk_without_room_for_decisions_is_a_clear_error_at_start() {
     let sink = Sink::start().await;
     let directory = TempDir::new().unwrap();
     let tmpfs = Tmpfs::mount(&directory, 8);
-    let setup = Setup { disk: "max_size: 160MiB, segment_size: 4MiB".to_owned(), ..Setup::default() };
-    let place = Place::with_buffer(&setup, &[sink.address()], directory, tmpfs.path().join("buffer"));
+    let setup = Setup {
+        disk: "max_size: 160MiB, segment_size: 4MiB".to_owned(),
+        ..Setup::default()
+    };
+    let place = Place::with_buffer(
+        &setup,
+        &[sink.address()],
+        directory,
+        tmpfs.path().join("buffer"),
+    );
     let out = place.command("run").output().unwrap();
     let printed = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(1), "{printed}");

@@ -23,7 +23,9 @@ struct Draw(u64);
 
 impl Draw {
     fn new() -> Self {
-        let given = std::env::var("TAILWATER_SEED").ok().map(|seed| seed.parse().unwrap());
+        let given = std::env::var("TAILWATER_SEED")
+            .ok()
+            .map(|seed| seed.parse().unwrap());
         let seed = given.unwrap_or_else(|| SystemClock::new().unix());
         eprintln!("TAILWATER_SEED={seed}");
         Self(seed)
@@ -38,62 +40,107 @@ impl Draw {
 /// Spans that are undecided for sure: those acknowledged within the wait, in log time, which stands while it is down.
 struct Undecided {
     up: Duration,
-    since: Instant,
+    /// Since it is ready: until then log time has hardly begun to move.
+    since: Option<Instant>,
     seen: VecDeque<(Duration, u64)>,
 }
 
 impl Undecided {
     fn new() -> Self {
-        Self { up: Duration::ZERO, since: Instant::now(), seen: VecDeque::from([(Duration::ZERO, 0)]) }
+        Self {
+            up: Duration::ZERO,
+            since: None,
+            seen: VecDeque::from([(Duration::ZERO, 0)]),
+        }
     }
 
-    fn started(&mut self) {
-        self.since = Instant::now();
+    fn ready(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    fn up(&self) -> Duration {
+        self.up + self.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     fn stopped(&mut self) {
-        self.up += self.since.elapsed();
+        self.up = self.up();
+        self.since = None;
     }
 
     /// With what is acknowledged now. A trace begins a second before its last span at most: see `Shape::lag`.
     fn count(&mut self, acknowledged: u64) -> u64 {
-        let up = self.up + self.since.elapsed();
+        let up = self.up();
         self.seen.push_back((up, acknowledged));
         let window = Duration::from_secs(DECISION_WAIT - 1);
         while self.seen.get(1).is_some_and(|(at, _)| *at + window < up) {
             self.seen.pop_front();
         }
-        let first = if up < window { 0 } else { self.seen.get(1).map_or(acknowledged, |(_, spans)| *spans) };
+        let first = if up < window {
+            0
+        } else {
+            self.seen.get(1).map_or(acknowledged, |(_, spans)| *spans)
+        };
         acknowledged - first
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_over_fifty_kills() {
-    let number = |name, default| std::env::var(name).map_or(default, |number| number.parse::<u64>().unwrap());
-    let (kills, target) = (number("TAILWATER_KILLS", 50), number("TAILWATER_RATE", RATE));
+    let number = |name, default| {
+        std::env::var(name).map_or(default, |number| number.parse::<u64>().unwrap())
+    };
+    let (kills, target) = (
+        number("TAILWATER_KILLS", 50),
+        number("TAILWATER_RATE", RATE),
+    );
     let least_undecided = target * 2;
     let mut draw = Draw::new();
     let sink = Sink::start().await;
-    let place = Place::new(&Setup { decision_wait: DECISION_WAIT, ..Setup::default() }, &[sink.address()]);
-    let shape = Shape { run: draw.below(u64::MAX), ..Shape::default() };
+    let place = Place::new(
+        &Setup {
+            decision_wait: DECISION_WAIT,
+            ..Setup::default()
+        },
+        &[sink.address()],
+    );
+    let shape = Shape {
+        run: draw.below(u64::MAX),
+        ..Shape::default()
+    };
     let mut undecided = Undecided::new();
     let mut daemon = place.start().await;
-    undecided.started();
+    undecided.ready();
     let begun = Instant::now();
-    let load = Load::start(place.grpc, shape, Pace { rate: target, ..Pace::default() });
+    let load = Load::start(
+        place.grpc,
+        shape,
+        Pace {
+            rate: target,
+            ..Pace::default()
+        },
+    );
     let (mut least, mut early) = (u64::MAX, 0);
     for kill in 0..kills {
-        let ample = undecided.count(load.outcome.counts().acknowledged) > least_undecided * 5 / 4;
+        let ample = undecided.count(load.outcome.counts().acknowledged) > least_undecided * 3 / 2;
         let soon = ample && draw.below(3) == 0;
         early += u64::from(soon);
-        let wait = if soon { draw.below(300) } else { 1000 + draw.below(3000) };
+        let wait = if soon {
+            draw.below(300)
+        } else {
+            1000 + draw.below(3000)
+        };
         let until = Instant::now() + Duration::from_millis(wait);
         let mut spans = 0;
-        while Instant::now() < until || (!soon && spans < least_undecided * 3 / 2) {
+        while Instant::now() < until || (!soon && spans < least_undecided * 7 / 4) {
+            if daemon.is_ready() {
+                undecided.ready();
+            }
             spans = undecided.count(load.outcome.counts().acknowledged);
             sleep(Duration::from_millis(20)).await;
-            assert!(begun.elapsed() < PATIENCE, "kill {kill}: {spans} undecided, and no more");
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "kill {kill}: {spans} undecided, and no more"
+            );
         }
         assert!(!daemon.has_ended(), "it ended by itself before kill {kill}");
         daemon.kill();
@@ -102,7 +149,6 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
         assert!(spans >= least_undecided, "kill {kill}: {spans} undecided");
         least = least.min(spans);
         daemon = place.spawn();
-        undecided.started();
     }
     let took = begun.elapsed();
     let counts = load.outcome.counts();
@@ -113,7 +159,10 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
 
     let (shape, outcome, traces) = load.finish().await;
     assert_eq!(outcome.counts().strange, 0);
-    within(Duration::from_secs(60), || verdict(&sink, &shape, None, traces).missing.is_empty()).await;
+    within(Duration::from_secs(60), || {
+        verdict(&sink, &shape, None, traces).missing.is_empty()
+    })
+    .await;
     sleep(Duration::from_secs(DECISION_WAIT + 3)).await;
     let ledger = settled_ledger(place.metrics, "otlp/0").await;
     let verdict = verdict(&sink, &shape, Some(&outcome), traces);
@@ -122,9 +171,16 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
     eprintln!("{verdict:?}\n{ledger:?}");
     let counts = outcome.counts();
     let surplus = ledger["accepted"] - counts.acknowledged;
-    assert!(surplus <= counts.maybe_twice, "{surplus} spans accepted more than once, {counts:?}");
+    assert!(
+        surplus <= counts.maybe_twice,
+        "{surplus} spans accepted more than once, {counts:?}"
+    );
     verdict.assert_exact();
     eprintln!("{}", place.check());
     assert!(rate >= target as f64 * 0.8, "{rate} spans/s");
-    assert!(verdict.unexplained <= kills * COPIES_PER_KILL, "{} spans came twice", verdict.unexplained);
+    assert!(
+        verdict.unexplained <= kills * COPIES_PER_KILL,
+        "{} spans came twice",
+        verdict.unexplained
+    );
 }

@@ -5,6 +5,7 @@
 
 use crate::daemon::{Place, Setup, within};
 use crate::load::{Evidence, Load, Pace, Shape, Sink};
+use crate::metrics::Scrape;
 use crate::verdict::verdict;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -29,20 +30,38 @@ enum Full {
 impl Full {
     fn setup(self, on_full: &str) -> Setup {
         let (memory, disk) = match self {
-            Self::Cache => ("total: 256MiB, per_service: {default: 8MiB}", "max_size: 2GiB"),
+            Self::Cache => (
+                "total: 256MiB, per_service: {default: 8MiB}",
+                "max_size: 2GiB",
+            ),
             Self::Skeletons => ("total: 256MiB, skeletons: 1MiB", "max_size: 2GiB"),
             Self::Log => ("total: 256MiB", "max_size: 24MiB, segment_size: 1MiB"),
         };
         let memory = format!("{memory}, on_full: {on_full}");
-        Setup { decision_wait: WAIT.as_secs(), memory, disk: disk.to_owned(), ..Setup::default() }
+        Setup {
+            decision_wait: WAIT.as_secs(),
+            memory,
+            disk: disk.to_owned(),
+            ..Setup::default()
+        }
     }
 
     fn neighbour(self) -> Shape {
         let services = vec!["loud".to_owned()];
         match self {
             // 5,000 traces a second.
-            Self::Skeletons => Shape { run: 84, spans: 4, parts: 2, services, ..Shape::default() },
-            Self::Cache | Self::Log => Shape { run: 84, services, ..Shape::default() },
+            Self::Skeletons => Shape {
+                run: 84,
+                spans: 4,
+                parts: 2,
+                services,
+                ..Shape::default()
+            },
+            Self::Cache | Self::Log => Shape {
+                run: 84,
+                services,
+                ..Shape::default()
+            },
         }
     }
 }
@@ -51,7 +70,9 @@ impl Full {
 fn p99(load: &Load, from: Duration) -> Duration {
     let mut windows: Vec<Duration> = (0..WINDOWS)
         .map(|n| {
-            let all = load.outcome.latencies(from + WINDOW * n, from + WINDOW * (n + 1));
+            let all = load
+                .outcome
+                .latencies(from + WINDOW * n, from + WINDOW * (n + 1));
             assert!(all.len() > 100, "{} answers in a window", all.len());
             all[all.len() * 99 / 100]
         })
@@ -74,28 +95,62 @@ async fn check(full: Full, on_full: &str) {
         kept_permille: 300,
         ..Shape::default()
     };
-    let load = Load::start(place.grpc, quiet, Pace { rate: QUIET, ..Pace::default() });
+    let load = Load::start(
+        place.grpc,
+        quiet,
+        Pace {
+            rate: QUIET,
+            ..Pace::default()
+        },
+    );
     let (warm, stretch) = (Duration::from_secs(1), WINDOW * WINDOWS);
     sleep(warm + stretch).await;
     // The caps take a wait to fill.
     let filled = warm + stretch + WAIT + Duration::from_secs(1);
-    let neighbour = Load::start(place.grpc, full.neighbour(), Pace { rate: LOUD, in_flight: 8, connections: 1 });
+    let neighbour = Load::start(
+        place.grpc,
+        full.neighbour(),
+        Pace {
+            rate: LOUD,
+            in_flight: 8,
+            connections: 1,
+        },
+    );
     sleep(WAIT + Duration::from_secs(1) + stretch).await;
     let (alone, beside) = (p99(&load, warm), p99(&load, filled));
     let (quiet, loud) = (load.outcome.counts(), neighbour.outcome.counts());
     eprintln!("{full:?} {on_full}: p99 {alone:?} alone, {beside:?} beside; {loud:?}");
     eprintln!("  {:?}", neighbour.outcome.refusals());
     assert_eq!(quiet.refused, 0, "{:?}", load.outcome.refusals());
+    let scrape = Scrape::of(place.metrics).await.unwrap();
+    let pressure = scrape.sum("tailwater_decisions_total", &["evidence=\"pressure\""]);
+    let spilled = scrape.sum(
+        "tailwater_buffer_spilled_bytes_total",
+        &["service=\"loud\""],
+    );
+    eprintln!("  {pressure} decided under pressure, {spilled} bytes spilled");
+    // The cap was full indeed.
+    match (full, on_full) {
+        (Full::Log, _) | (Full::Cache, "refuse") => assert!(loud.refused > 0),
+        (Full::Cache, "spill") => assert!(spilled > 0.0),
+        (Full::Cache | Full::Skeletons, _) => assert!(pressure > 0.0),
+    }
     drop(neighbour);
     let (shape, outcome, traces) = load.finish().await;
-    within(Duration::from_secs(30), || verdict(&sink, &shape, None, traces).missing.is_empty()).await;
+    within(Duration::from_secs(30), || {
+        verdict(&sink, &shape, None, traces).missing.is_empty()
+    })
+    .await;
     sleep(Duration::from_secs(2)).await;
     let verdict = verdict(&sink, &shape, Some(&outcome), traces);
     let (status, _) = daemon.terminate().await;
     assert!(status.success());
     verdict.assert_exact();
     place.check();
-    assert!(beside < alone * 2 + NOISE, "{alone:?} alone, {beside:?} beside");
+    assert!(
+        beside < alone * 2 + NOISE,
+        "{alone:?} alone, {beside:?} beside"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

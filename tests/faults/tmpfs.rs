@@ -15,8 +15,15 @@ impl Tmpfs {
         let path = below.path().join("disk");
         std::fs::create_dir(&path).unwrap();
         let size = format!("size={mib}m");
-        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).status().unwrap();
-        assert!(mount.success(), "a tmpfs is needed for this test: run it as root");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(&path)
+            .status()
+            .unwrap();
+        assert!(
+            mount.success(),
+            "a tmpfs is needed for this test: run it as root"
+        );
         Self { path }
     }
 
@@ -27,6 +34,9 @@ impl Tmpfs {
 
 impl Drop for Tmpfs {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.path).status();
+        let _ = Command::new("umount")
+            .arg("--lazy")
+            .arg(&self.path)
+            .status();
     }
 }

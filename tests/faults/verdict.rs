@@ -21,11 +21,23 @@ pub(crate) struct Verdict {
 }
 
 /// Compares all `traces` of a run.
-pub(crate) fn verdict(sink: &Sink, shape: &Shape, outcome: Option<&Outcome>, traces: u64) -> Verdict {
+pub(crate) fn verdict(
+    sink: &Sink,
+    shape: &Shape,
+    outcome: Option<&Outcome>,
+    traces: u64,
+) -> Verdict {
     let (mut out, got) = (Verdict::default(), sink.traces());
-    let whole = if shape.spans >= 128 { u128::MAX } else { (1 << shape.spans) - 1 };
+    let whole = if shape.spans >= 128 {
+        u128::MAX
+    } else {
+        (1 << shape.spans) - 1
+    };
     for trace in 0..traces {
-        let came = got.get(&u128::from_be_bytes(shape.id(trace))).copied().unwrap_or_default();
+        let came = got
+            .get(&u128::from_be_bytes(shape.id(trace)))
+            .copied()
+            .unwrap_or_default();
         let keeps = shape.keeps(trace);
         out.kept += u64::from(keeps);
         out.copies += came.copies;

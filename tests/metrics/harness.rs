@@ -63,8 +63,12 @@ impl Running {
     /// The same with kept traces sent to `address` by HTTP, again after half a second at most.
     pub(crate) async fn start_to(address: SocketAddr, directory: &Path, hour: u64) -> Self {
         let retry = "retry_on_failure: {initial_interval: 100ms, max_interval: 500ms}";
-        let http = format!("  otlphttp: {{endpoint: 'http://{address}', compression: none, {retry}}}\n  file/edge:");
-        let text = CONFIG.replace("  file/edge:", &http).replace("exporters: [file]", "exporters: [file, otlphttp]");
+        let http = format!(
+            "  otlphttp: {{endpoint: 'http://{address}', compression: none, {retry}}}\n  file/edge:"
+        );
+        let text = CONFIG
+            .replace("  file/edge:", &http)
+            .replace("exporters: [file]", "exporters: [file, otlphttp]");
         Self::start_from(&text, directory, hour).await
     }
 
@@ -120,7 +124,9 @@ pub(crate) fn ledger(scrape: &Scrape, pipeline: &str) -> Vec<(String, u64)> {
     let samples = &scrape.0["tailwater_ledger_spans"].samples;
     let of = |(labels, spans): (&String, &f64)| {
         let labels: Vec<&str> = labels.split(',').collect();
-        let state = labels.iter().find_map(|label| label.strip_prefix("state="))?;
+        let state = labels
+            .iter()
+            .find_map(|label| label.strip_prefix("state="))?;
         let mine = labels.contains(&format!("pipeline={pipeline}").as_str()) && *spans != 0.0;
         mine.then(|| (state.to_owned(), *spans as u64))
     };
@@ -136,20 +142,43 @@ pub(crate) fn spans(trace: u8, first: u8, count: u8, error: bool) -> Vec<Span> {
         start_time_unix_nano: 1_700_000_000_000_000_000,
         end_time_unix_nano: 1_700_000_001_000_000_000,
         attributes: vec![attribute("gen_ai.prompt", CANARY)],
-        status: Some(Status { message: CANARY.to_owned(), code: if error { 2 } else { 0 } }),
+        status: Some(Status {
+            message: CANARY.to_owned(),
+            code: if error { 2 } else { 0 },
+        }),
         ..Span::default()
     };
     (first..first + count).map(span).collect()
 }
 
 pub(crate) fn attribute(key: &str, value: &str) -> KeyValue {
-    let value = Some(AnyValue { value: Some(Value::StringValue(value.to_owned())) });
-    KeyValue { key: key.to_owned(), value, ..KeyValue::default() }
+    let value = Some(AnyValue {
+        value: Some(Value::StringValue(value.to_owned())),
+    });
+    KeyValue {
+        key: key.to_owned(),
+        value,
+        ..KeyValue::default()
+    }
 }
 
 fn request(spans: Vec<Span>) -> Bytes {
-    let resource = Resource { attributes: vec![attribute("service.name", "gate\"way\\")], ..Resource::default() };
-    let scope_spans = vec![ScopeSpans { spans, ..ScopeSpans::default() }];
-    let resource_spans = ResourceSpans { resource: Some(resource), scope_spans, ..ResourceSpans::default() };
-    ExportTraceServiceRequest { resource_spans: vec![resource_spans] }.encode_to_vec().into()
+    let resource = Resource {
+        attributes: vec![attribute("service.name", "gate\"way\\")],
+        ..Resource::default()
+    };
+    let scope_spans = vec![ScopeSpans {
+        spans,
+        ..ScopeSpans::default()
+    }];
+    let resource_spans = ResourceSpans {
+        resource: Some(resource),
+        scope_spans,
+        ..ResourceSpans::default()
+    };
+    ExportTraceServiceRequest {
+        resource_spans: vec![resource_spans],
+    }
+    .encode_to_vec()
+    .into()
 }

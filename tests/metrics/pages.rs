@@ -23,15 +23,36 @@ async fn a_running_pipeline_serves_them() {
     let directory = tempfile::tempdir().unwrap();
     let running = Running::start(directory.path(), 0).await;
     let addresses = running.pipeline.admin_addresses().to_vec();
-    let [(metrics, metrics_at), (health, health_at)] = &addresses[..] else { panic!("{addresses:?}") };
-    assert_eq!((metrics.as_str(), health.as_str()), ("metrics", "health_check"));
+    let [(metrics, metrics_at), (health, health_at)] = &addresses[..] else {
+        panic!("{addresses:?}")
+    };
+    assert_eq!(
+        (metrics.as_str(), health.as_str()),
+        ("metrics", "health_check")
+    );
     let (head, body) = get(*metrics_at, "/metrics").await;
-    assert!(head.contains("content-type: text/plain; version=0.0.4; charset=utf-8"), "{head}");
-    assert!(parse(&body).unwrap().0.contains_key("tailwater_ledger_difference"));
+    assert!(
+        head.contains("content-type: text/plain; version=0.0.4; charset=utf-8"),
+        "{head}"
+    );
+    assert!(
+        parse(&body)
+            .unwrap()
+            .0
+            .contains_key("tailwater_ledger_difference")
+    );
     assert_eq!(get(*metrics_at, "/readyz").await.1, "ready\n");
-    assert!(get(*health_at, "/").await.1.starts_with("{\"status\":\"Server available\""));
+    assert!(
+        get(*health_at, "/")
+            .await
+            .1
+            .starts_with("{\"status\":\"Server available\"")
+    );
     running.stop().await;
-    assert!(TcpStream::connect(metrics_at).await.is_err() && TcpStream::connect(health_at).await.is_err());
+    assert!(
+        TcpStream::connect(metrics_at).await.is_err()
+            && TcpStream::connect(health_at).await.is_err()
+    );
 }
 
 #[tokio::test]
@@ -49,9 +70,22 @@ service:
 ",
         directory.path().display()
     );
-    let config = load(&[Source::text("test.yaml", text)], &[], &|_| None).unwrap().config;
+    let config = load(&[Source::text("test.yaml", text)], &[], &|_| None)
+        .unwrap()
+        .config;
     let error = Pipeline::start(&config).await.unwrap_err();
-    assert!(matches!(error, StartError::Admin { key: "service.telemetry.metrics", .. }));
-    assert!(error.to_string().contains(&format!("cannot listen on {address}")), "{error}");
+    assert!(matches!(
+        error,
+        StartError::Admin {
+            key: "service.telemetry.metrics",
+            ..
+        }
+    ));
+    assert!(
+        error
+            .to_string()
+            .contains(&format!("cannot listen on {address}")),
+        "{error}"
+    );
     assert!(!directory.path().join("buffer").exists());
 }

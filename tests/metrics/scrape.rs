@@ -37,7 +37,9 @@ pub(crate) fn parse(text: &str) -> Result<Scrape, String> {
         };
         taken.map_err(|error| format!("{error}: {line}"))?;
     }
-    let whole = |family: &Family| !family.help.is_empty() && !family.kind.is_empty() && !family.samples.is_empty();
+    let whole = |family: &Family| {
+        !family.help.is_empty() && !family.kind.is_empty() && !family.samples.is_empty()
+    };
     match scrape.0.iter().find(|(_, family)| !whole(family)) {
         Some((name, _)) => Err(format!("{name} lacks help, type or samples")),
         None => Ok(scrape),
@@ -69,17 +71,30 @@ fn take_comment(scrape: &mut Scrape, current: &mut String, comment: &str) -> Res
 fn take_sample(scrape: &mut Scrape, current: &str, line: &str) -> Result<(), String> {
     let end = line.find(['{', ' ']).ok_or("no value")?;
     let (name, rest) = line.split_at(end);
-    let family = scrape.0.get_mut(name).filter(|_| name == current).ok_or("outside of its family")?;
+    let family = scrape
+        .0
+        .get_mut(name)
+        .filter(|_| name == current)
+        .ok_or("outside of its family")?;
     let (labels, value) = match rest.strip_prefix('{') {
         Some(rest) => labels(rest)?,
         None => (Vec::new(), rest),
     };
-    let value: f64 = value.strip_prefix(' ').ok_or("no space")?.parse().map_err(|_| "not a number")?;
+    let value: f64 = value
+        .strip_prefix(' ')
+        .ok_or("no space")?
+        .parse()
+        .map_err(|_| "not a number")?;
     if !value.is_finite() || (family.kind == "counter" && value < 0.0) {
         return Err("an impossible value".to_owned());
     }
-    family.labels.insert(labels.iter().map(|(name, _)| name.clone()).collect());
-    let mut key: Vec<String> = labels.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    family
+        .labels
+        .insert(labels.iter().map(|(name, _)| name.clone()).collect());
+    let mut key: Vec<String> = labels
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     key.sort();
     match family.samples.insert(key.join(","), value) {
         Some(_) => Err("the same labels twice".to_owned()),

@@ -27,9 +27,11 @@ fn child(kind: Kind, number: u64) -> Kind {
         (Kind::ResourceSpans, 2) => Kind::ScopeSpans,
         (Kind::ScopeSpans, 1) => Kind::Scope,
         (Kind::ScopeSpans, 2) => Kind::Span,
-        (Kind::Resource, 1) | (Kind::Scope | Kind::Event, 3) | (Kind::Span, 9) | (Kind::Link, 4) | (Kind::Map, 1) => {
-            Kind::KeyValue
-        }
+        (Kind::Resource, 1)
+        | (Kind::Scope | Kind::Event, 3)
+        | (Kind::Span, 9)
+        | (Kind::Link, 4)
+        | (Kind::Map, 1) => Kind::KeyValue,
         (Kind::Span, 11) => Kind::Event,
         (Kind::Span, 13) => Kind::Link,
         (Kind::KeyValue, 2) | (Kind::Array, 1) => Kind::AnyValue,

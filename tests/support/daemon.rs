@@ -48,7 +48,14 @@ impl Place {
     fn empty() -> Self {
         let (grpc, http, metrics) = (ports::free(), ports::free(), ports::free());
         let directory = TempDir::new().unwrap();
-        Self { directory, grpc, http, metrics, arguments: Vec::new(), environment: Vec::new() }
+        Self {
+            directory,
+            grpc,
+            http,
+            metrics,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+        }
     }
 
     pub(crate) fn environment(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -63,8 +70,14 @@ impl Place {
     /// The daemon's command line, for starts that are expected to fail.
     pub(crate) fn command(&self, subcommand: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater"));
-        command.arg(subcommand).args(&self.arguments).stdin(Stdio::null());
-        command.env_remove("RUST_LOG").env_remove("TAILWATER_BUFFER").env_remove("TAILWATER_COMPAT");
+        command
+            .arg(subcommand)
+            .args(&self.arguments)
+            .stdin(Stdio::null());
+        command
+            .env_remove("RUST_LOG")
+            .env_remove("TAILWATER_BUFFER")
+            .env_remove("TAILWATER_COMPAT");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -85,9 +98,25 @@ impl Place {
     pub(crate) fn start_without_waiting(&self) -> Daemon {
         let log = self.path().join("daemon.log");
         let before = fs::metadata(&log).map_or(0, |data| data.len());
-        let stderr: File = OpenOptions::new().create(true).append(true).open(&log).unwrap();
-        let child = self.command("run").stdout(stderr.try_clone().unwrap()).stderr(stderr).spawn().unwrap();
-        Daemon { child, log, before, grpc: self.grpc, http: self.http, metrics: self.metrics }
+        let stderr: File = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .unwrap();
+        let child = self
+            .command("run")
+            .stdout(stderr.try_clone().unwrap())
+            .stderr(stderr)
+            .spawn()
+            .unwrap();
+        Daemon {
+            child,
+            log,
+            before,
+            grpc: self.grpc,
+            http: self.http,
+            metrics: self.metrics,
+        }
     }
 }
 
@@ -159,14 +188,22 @@ impl Drop for Daemon {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {
-            eprintln!("--- log of the daemon on port {}\n{}", self.grpc, self.log());
+            eprintln!(
+                "--- log of the daemon on port {}\n{}",
+                self.grpc,
+                self.log()
+            );
         }
     }
 }
 
 /// What a command that must end by itself has printed, and its exit code.
 pub(crate) fn run_to_end(command: &mut Command) -> (Option<i32>, String) {
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut stderr = child.stderr.take().unwrap();
     let reader = std::thread::spawn(move || std::io::read_to_string(&mut stderr).unwrap());
     let (sender, ended) = std::sync::mpsc::channel();

@@ -16,7 +16,9 @@ pub(crate) async fn at_rest(daemon: &Daemon, exporter: &str) -> Ledger {
     let (port, mut last) = (daemon.metrics, Ledger::new());
     until_async("the ledger is at rest and adds up", async || {
         let (ledger, difference) = scrape(port, exporter).await;
-        let under_way = ["undecided", "awaiting"].iter().any(|state| ledger.contains_key(*state));
+        let under_way = ["undecided", "awaiting"]
+            .iter()
+            .any(|state| ledger.contains_key(*state));
         let rests = !under_way && difference == Some(0.0) && ledger == last;
         last = ledger;
         rests
@@ -26,16 +28,30 @@ pub(crate) async fn at_rest(daemon: &Daemon, exporter: &str) -> Ledger {
 }
 
 /// `accepted` spans came in, `delivered` of them went out, all others were dropped, and nothing else happened.
-pub(crate) async fn assert_ledger(daemon: &Daemon, exporter: &str, accepted: usize, delivered: usize) {
+pub(crate) async fn assert_ledger(
+    daemon: &Daemon,
+    exporter: &str,
+    accepted: usize,
+    delivered: usize,
+) {
     let ledger = at_rest(daemon, exporter).await;
-    let states = [("accepted", accepted), ("delivered", delivered), ("dropped", accepted - delivered)];
+    let states = [
+        ("accepted", accepted),
+        ("delivered", delivered),
+        ("dropped", accepted - delivered),
+    ];
     let states = states.into_iter().filter(|(_, spans)| *spans > 0);
-    let expected: Ledger = states.map(|(state, spans)| (state.to_owned(), u64::try_from(spans).unwrap())).collect();
+    let expected: Ledger = states
+        .map(|(state, spans)| (state.to_owned(), u64::try_from(spans).unwrap()))
+        .collect();
     assert_eq!(ledger, expected, "the ledger of {exporter}");
 }
 
 async fn scrape(port: u16, exporter: &str) -> (Ledger, Option<f64>) {
-    let page = get(port, "/metrics").await.map(|(_, page)| page).unwrap_or_default();
+    let page = get(port, "/metrics")
+        .await
+        .map(|(_, page)| page)
+        .unwrap_or_default();
     let ours = format!("exporter=\"{exporter}\"");
     let (mut ledger, mut difference) = (Ledger::new(), None);
     for line in page.lines().filter(|line| line.contains(&ours)) {
@@ -49,7 +65,11 @@ async fn scrape(port: u16, exporter: &str) -> (Ledger, Option<f64>) {
     (ledger, difference)
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked to be a whole number"
+)]
 fn whole(value: f64) -> u64 {
     assert!(value >= 0.0 && value.fract() == 0.0, "{value} spans");
     value as u64

@@ -32,30 +32,50 @@ pub(crate) struct Sent {
 
 /// Runs the script to its end. `arguments` are its own; `out` is an empty directory.
 pub(crate) async fn send(out: PathBuf, arguments: Vec<String>) -> Sent {
-    tokio::task::spawn_blocking(move || send_blocking(&out, &arguments)).await.unwrap()
+    tokio::task::spawn_blocking(move || send_blocking(&out, &arguments))
+        .await
+        .unwrap()
 }
 
 fn send_blocking(out: &Path, arguments: &[String]) -> Sent {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/send_llm_traces.py");
     let mut command = Command::new(interpreter());
-    command.arg(script).arg("--out").arg(out).args(arguments).stdin(Stdio::null());
+    command
+        .arg(script)
+        .arg("--out")
+        .arg(out)
+        .args(arguments)
+        .stdin(Stdio::null());
     // The SDK reads dozens of variables; the caller's must not matter.
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OTEL_")) {
+    for (name, _) in
+        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OTEL_"))
+    {
         command.env_remove(name);
     }
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
-    let manifest: Manifest = serde_json::from_slice(&fs::read(out.join("manifest.json")).unwrap()).unwrap();
+    assert!(
+        output.status.success(),
+        "{}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let manifest: Manifest =
+        serde_json::from_slice(&fs::read(out.join("manifest.json")).unwrap()).unwrap();
     assert_eq!(manifest.failed, 0);
     let requests = (1..=manifest.requests).map(|number| {
         let bytes = fs::read(out.join(format!("request-{number:04}.pb"))).unwrap();
         ExportTraceServiceRequest::decode(bytes.as_slice()).unwrap()
     });
-    Sent { requests: requests.collect(), traces: manifest.traces }
+    Sent {
+        requests: requests.collect(),
+        traces: manifest.traces,
+    }
 }
 
 fn interpreter() -> PathBuf {
     let venv = std::env::var_os("TAILWATER_VENV").map(PathBuf::from);
-    let python = venv.map(|venv| venv.join("bin/python")).filter(|python| python.exists());
+    let python = venv
+        .map(|venv| venv.join("bin/python"))
+        .filter(|python| python.exists());
     python.expect("TAILWATER_VENV names no virtual environment with the SDK: run `make test`, which makes one")
 }

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Failed traces are kept.
-pub(crate) const ERRORS: &str = "[{name: errors, type: status_code, status_code: {status_codes: [ERROR]}}]";
+pub(crate) const ERRORS: &str =
+    "[{name: errors, type: status_code, status_code: {status_codes: [ERROR]}}]";
 /// Every trace is kept.
 pub(crate) const ALL: &str = "[{name: all, type: always_sample}]";
 
@@ -30,8 +31,17 @@ pub(crate) struct Recipe {
 impl Recipe {
     /// Everything or what failed goes to `sinks`, one second after a trace's first span.
     pub(crate) fn new(policies: &'static str, sinks: &[&Sink]) -> Self {
-        let exporters = sinks.iter().enumerate().map(|(n, sink)| sink.exporter(n)).collect();
-        Self { decision_wait: 1, buffer: Buffer::Disk, policies, exporters }
+        let exporters = sinks
+            .iter()
+            .enumerate()
+            .map(|(n, sink)| sink.exporter(n))
+            .collect();
+        Self {
+            decision_wait: 1,
+            buffer: Buffer::Disk,
+            policies,
+            exporters,
+        }
     }
 
     pub(crate) fn decision_wait(mut self, seconds: u32) -> Self {
@@ -52,7 +62,10 @@ impl Recipe {
     /// The config file. Ports stand in it once; everything else is below `directory`.
     pub(crate) fn render(&self, directory: &Path, grpc: u16, http: u16, metrics: u16) -> String {
         let buffer = match self.buffer {
-            Buffer::Disk => format!("{{disk: {{directory: '{}', max_size: 512MiB}}}}", directory.join("log").display()),
+            Buffer::Disk => format!(
+                "{{disk: {{directory: '{}', max_size: 512MiB}}}}",
+                directory.join("log").display()
+            ),
             Buffer::Memory => "{memory: {}}".to_owned(),
         };
         let (wait, policies) = (self.decision_wait, self.policies);

@@ -8,8 +8,12 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::routing::post;
 use http::{HeaderMap, StatusCode};
-use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{TraceService, TraceServiceServer};
-use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
+    TraceService, TraceServiceServer,
+};
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
 use parking_lot::Mutex;
 use prost::Message;
 use std::io::Read;
@@ -78,21 +82,33 @@ impl Sink {
     }
 
     fn stopped(protocol: Protocol) -> Self {
-        let shared = Shared { recorded: Arc::default(), manner: Arc::new(Mutex::new(Manner::Take)) };
-        Self { protocol, port: ports::free(), shared, running: None }
+        let shared = Shared {
+            recorded: Arc::default(),
+            manner: Arc::new(Mutex::new(Manner::Take)),
+        };
+        Self {
+            protocol,
+            port: ports::free(),
+            shared,
+            running: None,
+        }
     }
 
     /// An exporter to this sink, id and settings. Tests have no time for the default second thoughts of 5 s.
     pub(crate) fn exporter(&self, number: usize) -> (String, String) {
-        let (port, retry) = (self.port, "retry_on_failure: {initial_interval: 100ms, max_interval: 500ms}");
+        let (port, retry) = (
+            self.port,
+            "retry_on_failure: {initial_interval: 100ms, max_interval: 500ms}",
+        );
         match self.protocol {
             Protocol::Grpc => (
                 format!("otlp/{number}"),
                 format!("{{endpoint: '127.0.0.1:{port}', tls: {{insecure: true}}, {retry}}}"),
             ),
-            Protocol::Http => {
-                (format!("otlphttp/{number}"), format!("{{endpoint: 'http://127.0.0.1:{port}', {retry}}}"))
-            }
+            Protocol::Http => (
+                format!("otlphttp/{number}"),
+                format!("{{endpoint: 'http://127.0.0.1:{port}', {retry}}}"),
+            ),
         }
     }
 
@@ -110,7 +126,10 @@ impl Sink {
         let (stop, stopped) = oneshot::channel::<()>();
         let (shared, protocol) = (self.shared.clone(), self.protocol);
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
             runtime.block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
                 tokio::select! {
@@ -137,8 +156,14 @@ impl Sink {
 
     pub(crate) fn count(&self) -> usize {
         let recorded = self.shared.recorded.lock();
-        let resources = recorded.requests.iter().flat_map(|request| &request.resource_spans);
-        resources.flat_map(|resource| &resource.scope_spans).map(|scope| scope.spans.len()).sum()
+        let resources = recorded
+            .requests
+            .iter()
+            .flat_map(|request| &request.resource_spans);
+        resources
+            .flat_map(|resource| &resource.scope_spans)
+            .map(|scope| scope.spans.len())
+            .sum()
     }
 
     pub(crate) fn refused(&self) -> usize {
@@ -190,17 +215,29 @@ async fn serve(protocol: Protocol, listener: tokio::net::TcpListener, shared: Sh
                 .accept_compressed(CompressionEncoding::Zstd)
                 .max_decoding_message_size(64 << 20);
             let server = tonic::transport::Server::builder().add_service(service);
-            server.serve_with_incoming(TcpIncoming::from(listener)).await.unwrap();
+            server
+                .serve_with_incoming(TcpIncoming::from(listener))
+                .await
+                .unwrap();
         }
         Protocol::Http => {
-            let router = Router::new().route("/v1/traces", post(take_http)).with_state(shared);
+            let router = Router::new()
+                .route("/v1/traces", post(take_http))
+                .with_state(shared);
             axum::serve(listener, router).await.unwrap();
         }
     }
 }
 
-async fn take_http(State(shared): State<Shared>, headers: HeaderMap, body: Bytes) -> (StatusCode, Vec<u8>) {
-    let body = match headers.get("content-encoding").map(|value| value.to_str().unwrap()) {
+async fn take_http(
+    State(shared): State<Shared>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, Vec<u8>) {
+    let body = match headers
+        .get("content-encoding")
+        .map(|value| value.to_str().unwrap())
+    {
         None => body.to_vec(),
         Some("gzip") => gunzip(&body),
         Some("zstd") => zstd::bulk::decompress(&body, 64 << 20).unwrap(),
@@ -215,6 +252,9 @@ async fn take_http(State(shared): State<Shared>, headers: HeaderMap, body: Bytes
 
 fn gunzip(body: &[u8]) -> Vec<u8> {
     let mut inflated = Vec::new();
-    flate2::read::MultiGzDecoder::new(body).take(64 << 20).read_to_end(&mut inflated).unwrap();
+    flate2::read::MultiGzDecoder::new(body)
+        .take(64 << 20)
+        .read_to_end(&mut inflated)
+        .unwrap();
     inflated
 }

@@ -22,9 +22,14 @@ impl Flat {
 }
 
 /// Every span of the requests, sorted.
-pub(crate) fn flatten<'a>(requests: impl IntoIterator<Item = &'a ExportTraceServiceRequest>) -> Vec<Flat> {
+pub(crate) fn flatten<'a>(
+    requests: impl IntoIterator<Item = &'a ExportTraceServiceRequest>,
+) -> Vec<Flat> {
     let mut flat = Vec::new();
-    for resource_spans in requests.into_iter().flat_map(|request| &request.resource_spans) {
+    for resource_spans in requests
+        .into_iter()
+        .flat_map(|request| &request.resource_spans)
+    {
         for scope_spans in &resource_spans.scope_spans {
             for span in &scope_spans.spans {
                 let alone = ResourceSpans {
@@ -37,7 +42,11 @@ pub(crate) fn flatten<'a>(requests: impl IntoIterator<Item = &'a ExportTraceServ
                     schema_url: resource_spans.schema_url.clone(),
                 };
                 let (trace, id) = (hex(&span.trace_id), hex(&span.span_id));
-                flat.push(Flat { trace, span: id, bytes: alone.encode_to_vec() });
+                flat.push(Flat {
+                    trace,
+                    span: id,
+                    bytes: alone.encode_to_vec(),
+                });
             }
         }
     }
@@ -59,7 +68,11 @@ pub(crate) fn traces(spans: &[Flat]) -> BTreeSet<String> {
 
 /// The spans of some traces.
 pub(crate) fn of_traces(spans: &[Flat], traces: &BTreeSet<String>) -> Vec<Flat> {
-    spans.iter().filter(|span| traces.contains(&span.trace)).cloned().collect()
+    spans
+        .iter()
+        .filter(|span| traces.contains(&span.trace))
+        .cloned()
+        .collect()
 }
 
 /// The same spans, each as often, field for field; what differs is named.
@@ -68,15 +81,31 @@ pub(crate) fn assert_same(expected: &[Flat], got: &[Flat], what: &str) {
         return;
     }
     let difference = difference(expected, got);
-    panic!("{what}: {} spans expected, {} came\n{difference}", expected.len(), got.len());
+    panic!(
+        "{what}: {} spans expected, {} came\n{difference}",
+        expected.len(),
+        got.len()
+    );
 }
 
 /// Every expected span is there, field for field; more may be.
 pub(crate) fn assert_contains(expected: &[Flat], got: &[Flat], what: &str) {
     let have: BTreeSet<&Flat> = got.iter().collect();
-    let missing: Vec<&Flat> = expected.iter().filter(|span| !have.contains(span)).collect();
-    let first: Vec<String> = missing.iter().take(5).map(|span| format!("{}/{}", span.trace, span.span)).collect();
-    assert!(missing.is_empty(), "{what}: {} of {} are missing, as {first:?}", missing.len(), expected.len());
+    let missing: Vec<&Flat> = expected
+        .iter()
+        .filter(|span| !have.contains(span))
+        .collect();
+    let first: Vec<String> = missing
+        .iter()
+        .take(5)
+        .map(|span| format!("{}/{}", span.trace, span.span))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "{what}: {} of {} are missing, as {first:?}",
+        missing.len(),
+        expected.len()
+    );
 }
 
 /// How many spans came more than once.
@@ -95,7 +124,15 @@ fn difference(expected: &[Flat], got: &[Flat]) -> String {
     let mut text = String::new();
     for (span, count) in counts.into_iter().filter(|(_, count)| *count != 0).take(6) {
         let side = if count > 0 { "missing" } else { "surplus" };
-        writeln!(text, "{side} x{}: {}/{}: {:?}", count.abs(), span.trace, span.span, span.message()).unwrap();
+        writeln!(
+            text,
+            "{side} x{}: {}/{}: {:?}",
+            count.abs(),
+            span.trace,
+            span.span,
+            span.message()
+        )
+        .unwrap();
     }
     text
 }
@@ -124,6 +161,10 @@ mod tests {
     #[test]
     #[should_panic(expected = "1 of 3 are missing")]
     fn a_lost_span_is_seen() {
-        assert_contains(&flatten([&request(0..3, 0)]), &flatten([&request(0..2, 0)]), "lost");
+        assert_contains(
+            &flatten([&request(0..3, 0)]),
+            &flatten([&request(0..2, 0)]),
+            "lost",
+        );
     }
 }

@@ -10,12 +10,26 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Sta
 /// Traces number `from` to `to`, span number `part` of each, in one request.
 pub(crate) fn request(traces: std::ops::Range<u64>, part: u64) -> ExportTraceServiceRequest {
     let spans = traces.map(|trace| span(trace, part)).collect();
-    let scope = InstrumentationScope { name: "traffic".to_owned(), ..Default::default() };
-    let scope_spans = vec![ScopeSpans { scope: Some(scope), spans, schema_url: String::new() }];
+    let scope = InstrumentationScope {
+        name: "traffic".to_owned(),
+        ..Default::default()
+    };
+    let scope_spans = vec![ScopeSpans {
+        scope: Some(scope),
+        spans,
+        schema_url: String::new(),
+    }];
     let attributes = vec![text("service.name", "traffic")];
-    let resource = Some(Resource { attributes, ..Default::default() });
+    let resource = Some(Resource {
+        attributes,
+        ..Default::default()
+    });
     ExportTraceServiceRequest {
-        resource_spans: vec![ResourceSpans { resource, scope_spans, schema_url: String::new() }],
+        resource_spans: vec![ResourceSpans {
+            resource,
+            scope_spans,
+            schema_url: String::new(),
+        }],
     }
 }
 
@@ -26,8 +40,15 @@ pub(crate) fn fails(trace: u64) -> bool {
 
 fn span(trace: u64, part: u64) -> Span {
     let start = 1_700_000_000_000_000_000 + trace * 1_000_000;
-    let status = (fails(trace) && part == 1).then(|| Status { code: StatusCode::Error.into(), ..Default::default() });
-    let parent = if part == 0 { Vec::new() } else { span_id(trace, 0) };
+    let status = (fails(trace) && part == 1).then(|| Status {
+        code: StatusCode::Error.into(),
+        ..Default::default()
+    });
+    let parent = if part == 0 {
+        Vec::new()
+    } else {
+        span_id(trace, 0)
+    };
     Span {
         trace_id: [&[7; 8][..], &trace.to_be_bytes()].concat(),
         span_id: span_id(trace, part),
@@ -35,7 +56,10 @@ fn span(trace: u64, part: u64) -> Span {
         name: format!("chat {part}"),
         start_time_unix_nano: start,
         end_time_unix_nano: start + 5_000_000,
-        attributes: vec![text("gen_ai.input.messages", &format!("问题 {trace}: {}", "word ".repeat(20)))],
+        attributes: vec![text(
+            "gen_ai.input.messages",
+            &format!("问题 {trace}: {}", "word ".repeat(20)),
+        )],
         status,
         ..Default::default()
     }
@@ -46,6 +70,12 @@ fn span_id(trace: u64, part: u64) -> Vec<u8> {
 }
 
 fn text(key: &str, value: &str) -> KeyValue {
-    let value = Some(AnyValue { value: Some(Value::StringValue(value.to_owned())) });
-    KeyValue { key: key.to_owned(), value, ..Default::default() }
+    let value = Some(AnyValue {
+        value: Some(Value::StringValue(value.to_owned())),
+    });
+    KeyValue {
+        key: key.to_owned(),
+        value,
+        ..Default::default()
+    }
 }

@@ -15,7 +15,11 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 pub(crate) async fn until_async(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !holds().await {
-        assert!(Instant::now() < end, "waited {} s in vain: {what}", PATIENCE.as_secs());
+        assert!(
+            Instant::now() < end,
+            "waited {} s in vain: {what}",
+            PATIENCE.as_secs()
+        );
         sleep(Duration::from_millis(20)).await;
     }
 }

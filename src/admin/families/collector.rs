@@ -2,8 +2,8 @@
 //! instance carry its name (`edge.errors`).
 
 use crate::admin::inventory::{
-    DROPPED_TOO_EARLY, EARLY_RELEASES, GLOBAL_TRACES, NEW_TRACES, POLICY_ERRORS, POLICY_EXECUTIONS, POLICY_TRACES,
-    TRACES_ON_MEMORY,
+    DROPPED_TOO_EARLY, EARLY_RELEASES, GLOBAL_TRACES, NEW_TRACES, POLICY_ERRORS, POLICY_EXECUTIONS,
+    POLICY_TRACES, TRACES_ON_MEMORY,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::SamplerSource;
@@ -14,11 +14,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) fn fill(page: &Page, samplers: &[SamplerSource]) {
     let sum = |counter: fn(&SamplerStats) -> &AtomicU64| -> u64 {
-        samplers.iter().map(|sampler| counter(&sampler.stats).load(Ordering::Relaxed)).sum()
+        samplers
+            .iter()
+            .map(|sampler| counter(&sampler.stats).load(Ordering::Relaxed))
+            .sum()
     };
     page.count_events(&NEW_TRACES, &[], sum(|stats| &stats.new_traces));
     page.count_events(&EARLY_RELEASES, &["true"], sum(|stats| &stats.late_kept));
-    page.count_events(&EARLY_RELEASES, &["false"], sum(|stats| &stats.late_dropped));
+    page.count_events(
+        &EARLY_RELEASES,
+        &["false"],
+        sum(|stats| &stats.late_dropped),
+    );
     page.amount(&TRACES_ON_MEMORY, &[], sum(|stats| &stats.undecided_traces));
     page.count(&POLICY_ERRORS, &[], 0);
     page.count(&DROPPED_TOO_EARLY, &[], 0);
@@ -47,7 +54,10 @@ fn policies(page: &Page, samplers: &[SamplerSource]) {
 /// Traces over the size limits are not counted: the Collector decides them otherwise.
 fn decided(page: &Page, samplers: &[SamplerSource]) {
     let (mut kept, mut dropped, mut unwanted) = (0, 0, 0);
-    for (policy, keep, evidence, traces) in samplers.iter().flat_map(|sampler| sampler.stats.decisions()) {
+    for (policy, keep, evidence, traces) in samplers
+        .iter()
+        .flat_map(|sampler| sampler.stats.decisions())
+    {
         let sum = match (evidence, keep) {
             (Evidence::Oversize | Evidence::Late, _) => continue,
             (_, true) => &mut kept,
@@ -57,7 +67,11 @@ fn decided(page: &Page, samplers: &[SamplerSource]) {
         };
         *sum += traces;
     }
-    for (vote, traces) in [(Vote::Sampled, kept), (Vote::Dropped, dropped), (Vote::NotSampled, unwanted)] {
+    for (vote, traces) in [
+        (Vote::Sampled, kept),
+        (Vote::Dropped, dropped),
+        (Vote::NotSampled, unwanted),
+    ] {
         page.count_events(&GLOBAL_TRACES, &[sampled(vote), decision(vote)], traces);
     }
 }
@@ -70,7 +84,11 @@ fn full_name(processor: &str, policy: &str) -> String {
 }
 
 fn sampled(vote: Vote) -> &'static str {
-    if vote == Vote::Sampled { "true" } else { "false" }
+    if vote == Vote::Sampled {
+        "true"
+    } else {
+        "false"
+    }
 }
 
 fn decision(vote: Vote) -> &'static str {

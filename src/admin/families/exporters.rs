@@ -2,8 +2,8 @@
 
 use super::seconds_between;
 use crate::admin::inventory::{
-    AWAITING, FAILED_SPANS, FAILURES, IN_FLIGHT, LAG_BYTES, LAG_SECONDS, LAST_ERROR, REJECTED_SPANS, RETRIES,
-    SENT_SPANS,
+    AWAITING, FAILED_SPANS, FAILURES, IN_FLIGHT, LAG_BYTES, LAG_SECONDS, LAST_ERROR,
+    REJECTED_SPANS, RETRIES, SENT_SPANS,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::{SamplerSource, Sources};
@@ -20,10 +20,17 @@ pub(super) fn fill(page: &Page, sources: &Sources, now: u64) {
         page.amount(&FAILURES, &[id], counts.consecutive_failures);
         page.amount(&IN_FLIGHT, &[id], counts.in_flight_bytes);
         for kind in LastError::ALL {
-            page.amount(&LAST_ERROR, &[id, kind.label()], u64::from(counts.last_error == kind));
+            page.amount(
+                &LAST_ERROR,
+                &[id, kind.label()],
+                u64::from(counts.last_error == kind),
+            );
         }
     }
-    sources.samplers.iter().for_each(|sampler| lag(page, sampler, now));
+    sources
+        .samplers
+        .iter()
+        .for_each(|sampler| lag(page, sampler, now));
 }
 
 fn lag(page: &Page, sampler: &SamplerSource, now: u64) {
@@ -33,9 +40,19 @@ fn lag(page: &Page, sampler: &SamplerSource, now: u64) {
         let awaiting = delivery.awaiting();
         page.amount(&AWAITING, &labels, awaiting);
         let since = delivery.waiting_since();
-        page.gauge(&LAG_SECONDS, &labels, since.map_or(0.0, |second| seconds_between(u64::from(second) * SECOND, now)));
+        page.gauge(
+            &LAG_SECONDS,
+            &labels,
+            since.map_or(0.0, |second| {
+                seconds_between(u64::from(second) * SECOND, now)
+            }),
+        );
         // Entries that are no keeps are behind nobody: the position passes them with the next keep.
-        let behind = if awaiting == 0 { 0 } else { end.saturating_sub(delivery.state().position) };
+        let behind = if awaiting == 0 {
+            0
+        } else {
+            end.saturating_sub(delivery.state().position)
+        };
         page.amount(&LAG_BYTES, &labels, behind);
     }
 }

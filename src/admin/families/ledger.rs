@@ -41,21 +41,37 @@ impl Ledger {
     }
 
     fn difference(&self) -> i128 {
-        i128::from(self.accepted) - self.rest.iter().map(|(_, spans)| i128::from(*spans)).sum::<i128>()
+        i128::from(self.accepted)
+            - self
+                .rest
+                .iter()
+                .map(|(_, spans)| i128::from(*spans))
+                .sum::<i128>()
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a metric; what matters is 0 or not")]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a metric; what matters is 0 or not"
+)]
 pub(super) fn fill(page: &Page, samplers: &[SamplerSource]) {
     for sampler in samplers {
         for (exporter, delivery) in &sampler.deliveries {
             let ledger = Ledger::of(&sampler.stats, delivery);
             let (pipeline, exporter) = (sampler.pipeline.as_str(), exporter.as_str());
-            page.amount(&LEDGER_SPANS, &[pipeline, exporter, "accepted"], ledger.accepted);
+            page.amount(
+                &LEDGER_SPANS,
+                &[pipeline, exporter, "accepted"],
+                ledger.accepted,
+            );
             for (state, spans) in ledger.rest {
                 page.amount(&LEDGER_SPANS, &[pipeline, exporter, state], spans);
             }
-            page.gauge(&LEDGER_DIFFERENCE, &[pipeline, exporter], ledger.difference() as f64);
+            page.gauge(
+                &LEDGER_DIFFERENCE,
+                &[pipeline, exporter],
+                ledger.difference() as f64,
+            );
         }
     }
 }
@@ -67,7 +83,8 @@ mod tests {
     #[test]
     fn the_difference_has_a_sign() {
         let mut rest = [("delivered", 0); STATES];
-        let check = |accepted, rest, expected| assert_eq!(Ledger { accepted, rest }.difference(), expected);
+        let check =
+            |accepted, rest, expected| assert_eq!(Ledger { accepted, rest }.difference(), expected);
         check(0, rest, 0);
         rest[0].1 = 3;
         rest[4].1 = 4;

@@ -1,7 +1,8 @@
 //! Memory by part and by service, and the caps.
 
 use crate::admin::inventory::{
-    BUFFER_BYTES, BUFFER_CAP, BUFFER_HELD, BUFFER_UNDECIDED, MEMORY_BYTES, MEMORY_CAP, SERVICE_REFUSED, SPILLED,
+    BUFFER_BYTES, BUFFER_CAP, BUFFER_HELD, BUFFER_UNDECIDED, MEMORY_BYTES, MEMORY_CAP,
+    SERVICE_REFUSED, SPILLED,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::Sources;

@@ -1,6 +1,8 @@
 //! What came in, and what was refused at the door.
 
-use crate::admin::inventory::{ACCEPTED_SPANS, RECEIVED_BYTES, REFUSED_REQUESTS, REFUSED_SPANS, REQUESTS};
+use crate::admin::inventory::{
+    ACCEPTED_SPANS, RECEIVED_BYTES, REFUSED_REQUESTS, REFUSED_SPANS, REQUESTS,
+};
 use crate::admin::page::Page;
 use crate::admin::sources::Sources;
 use crate::receivers::{RefusalReason, Transport};

@@ -2,8 +2,9 @@
 
 use super::seconds_between;
 use crate::admin::inventory::{
-    DAMAGED, DECIDE_LAG, DECISION_BYTES, DECISION_IDS, DECISION_LOG_BYTES, DECISION_LOG_MAX, DECISIONS, ENTRY_ERRORS,
-    FORGOTTEN, LATE_SPANS, SKELETON_BYTES, TRACES, UNDECIDED_SPANS, UNDECIDED_TRACES, WORKER_LAG, WORKER_UNREAD,
+    DAMAGED, DECIDE_LAG, DECISION_BYTES, DECISION_IDS, DECISION_LOG_BYTES, DECISION_LOG_MAX,
+    DECISIONS, ENTRY_ERRORS, FORGOTTEN, LATE_SPANS, SKELETON_BYTES, TRACES, UNDECIDED_SPANS,
+    UNDECIDED_TRACES, WORKER_LAG, WORKER_UNREAD,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::SamplerSource;
@@ -20,7 +21,9 @@ pub(super) fn fill(page: &Page, samplers: &[SamplerSource], log: &LogStats) {
             (&DAMAGED, &stats.damaged),
             (&ENTRY_ERRORS, &stats.entry_errors),
         ];
-        counters.into_iter().for_each(|(metric, counter)| page.count(metric, &[pipeline], get(counter)));
+        counters
+            .into_iter()
+            .for_each(|(metric, counter)| page.count(metric, &[pipeline], get(counter)));
         let gauges = [
             (&UNDECIDED_TRACES, &stats.undecided_traces),
             (&UNDECIDED_SPANS, &stats.undecided),
@@ -28,19 +31,41 @@ pub(super) fn fill(page: &Page, samplers: &[SamplerSource], log: &LogStats) {
             (&DECISION_IDS, &stats.memory_ids),
             (&DECISION_BYTES, &stats.memory_bytes),
         ];
-        gauges.into_iter().for_each(|(metric, gauge)| page.amount(metric, &[pipeline], get(gauge)));
+        gauges
+            .into_iter()
+            .for_each(|(metric, gauge)| page.amount(metric, &[pipeline], get(gauge)));
         page.count(&LATE_SPANS, &[pipeline, "keep"], get(&stats.late_kept));
         page.count(&LATE_SPANS, &[pipeline, "drop"], get(&stats.late_dropped));
         page.amount(&DECISION_LOG_BYTES, &[pipeline], sampler.decisions.bytes());
-        page.amount(&DECISION_LOG_MAX, &[pipeline], sampler.decisions.max_bytes());
+        page.amount(
+            &DECISION_LOG_MAX,
+            &[pipeline],
+            sampler.decisions.max_bytes(),
+        );
         // 0: the worker has not seen its first tick, and nothing waits for it.
         let time = Some(get(&stats.log_time)).filter(|time| *time > 0);
-        page.gauge(&WORKER_LAG, &[pipeline], time.map_or(0.0, |time| seconds_between(time, log.now)));
-        page.amount(&WORKER_UNREAD, &[pipeline], log.end.saturating_sub(get(&stats.read)));
-        page.amount(&DECIDE_LAG, &[pipeline], log.end.saturating_sub(get(&stats.decide)));
+        page.gauge(
+            &WORKER_LAG,
+            &[pipeline],
+            time.map_or(0.0, |time| seconds_between(time, log.now)),
+        );
+        page.amount(
+            &WORKER_UNREAD,
+            &[pipeline],
+            log.end.saturating_sub(get(&stats.read)),
+        );
+        page.amount(
+            &DECIDE_LAG,
+            &[pipeline],
+            log.end.saturating_sub(get(&stats.decide)),
+        );
         for (policy, keep, evidence, traces) in stats.decisions() {
             let outcome = if keep { "keep" } else { "drop" };
-            page.count(&DECISIONS, &[pipeline, policy, outcome, evidence.label()], traces);
+            page.count(
+                &DECISIONS,
+                &[pipeline, policy, outcome, evidence.label()],
+                traces,
+            );
         }
     }
 }

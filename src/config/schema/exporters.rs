@@ -9,20 +9,36 @@ const ABOUT_RETRY: &str = "When a batch that failed is tried again.";
 const ABOUT_QUEUE: &str = "The decision log is the queue; this is how it is emptied.";
 
 const KEEPALIVE: Shape = Block(&[
-    Key::new("time", Duration, "A ping after this time without traffic; 10s."),
+    Key::new(
+        "time",
+        Duration,
+        "A ping after this time without traffic; 10s.",
+    ),
     Key::new("timeout", Duration, "Time for its answer; 10s."),
     Key::new("permit_without_stream", Flag, "Pings also without a call."),
 ]);
 
 const OTLP_GRPC: Shape = Block(&[
     Key::new("endpoint", Text, "host:port of an OTLP gRPC server."),
-    Key::new("tls", TLS_CLIENT, "On unless `insecure` or http:// says otherwise."),
+    Key::new(
+        "tls",
+        TLS_CLIENT,
+        "On unless `insecure` or http:// says otherwise.",
+    ),
     Key::new("headers", Headers, "Sent with every request."),
     Key::new("compression", Words(COMPRESSIONS), "gzip."),
     Key::new("keepalive", KEEPALIVE, "Pings."),
-    Key::new("wait_for_ready", Flag, "Wait for a connection within the timeout."),
+    Key::new(
+        "wait_for_ready",
+        Flag,
+        "Wait for a connection within the timeout.",
+    ),
     Key::new("authority", Text, ":authority in place of the endpoint's."),
-    Key::new("balancer_name", Words(&["round_robin", "pick_first", ""]), "How addresses are used."),
+    Key::new(
+        "balancer_name",
+        Words(&["round_robin", "pick_first", ""]),
+        "How addresses are used.",
+    ),
     Key::new("timeout", Duration, "Time for one try; 5s."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
@@ -40,9 +56,21 @@ const OTLP_HTTP: Shape = Block(&[
     Key::new("encoding", Words(&["proto", "json"]), "proto."),
     Key::new("compression", Words(COMPRESSIONS), "gzip."),
     Key::new("compression_params", PARAMETERS, "Of the compression."),
-    Key::new("idle_conn_timeout", Duration, "An idle connection is closed after this time; 90s."),
-    Key::new("max_idle_conns_per_host", Whole, "Idle connections that are kept; 10."),
-    Key::new("disable_keep_alives", Flag, "A connection for every request."),
+    Key::new(
+        "idle_conn_timeout",
+        Duration,
+        "An idle connection is closed after this time; 90s.",
+    ),
+    Key::new(
+        "max_idle_conns_per_host",
+        Whole,
+        "Idle connections that are kept; 10.",
+    ),
+    Key::new(
+        "disable_keep_alives",
+        Flag,
+        "A connection for every request.",
+    ),
     Key::new("timeout", Duration, "Time for one try; 30s."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
@@ -60,21 +88,40 @@ const OTLP_HTTP: Shape = Block(&[
 
 const ROTATION: Shape = Block(&[
     Key::new("max_megabytes", Whole, "MiB of a file; 100."),
-    Key::new("max_days", Whole, "Days after which a rotated file goes; never."),
+    Key::new(
+        "max_days",
+        Whole,
+        "Days after which a rotated file goes; never.",
+    ),
     Key::new("max_backups", Whole, "Rotated files that are kept; 100."),
     Key::new("localtime", Flag, "Local time in file names."),
 ]);
 
-const GROUPS: Shape =
-    Block(&[Key::ignored("enabled"), Key::ignored("resource_attribute"), Key::ignored("max_open_files")]);
+const GROUPS: Shape = Block(&[
+    Key::ignored("enabled"),
+    Key::ignored("resource_attribute"),
+    Key::ignored("max_open_files"),
+]);
 
 const FILE: Shape = Block(&[
     Key::new("path", Text, "The file."),
     Key::new("append", Flag, "Go on where the file ends; true."),
-    Key::new("format", Words(&["json", "proto"]), "json: one request a line."),
+    Key::new(
+        "format",
+        Words(&["json", "proto"]),
+        "json: one request a line.",
+    ),
     Key::new("compression", Words(&["zstd", ""]), "none."),
-    Key::new("rotation", ROTATION, "Size and number of files; without it one file that grows."),
-    Key::new("create_directory", Flag, "Make the directory where it is missing."),
+    Key::new(
+        "rotation",
+        ROTATION,
+        "Size and number of files; without it one file that grows.",
+    ),
+    Key::new(
+        "create_directory",
+        Flag,
+        "Make the directory where it is missing.",
+    ),
     Key::new("directory_permissions", Text, "In octal digits; \"0755\"."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
@@ -83,10 +130,22 @@ const FILE: Shape = Block(&[
 ]);
 
 const DEBUG: Shape = Block(&[
-    Key::new("verbosity", Words(&["basic", "normal", "detailed"]), "basic."),
-    Key::new("sampling_initial", Whole, "Batches printed in each second; 2."),
+    Key::new(
+        "verbosity",
+        Words(&["basic", "normal", "detailed"]),
+        "basic.",
+    ),
+    Key::new(
+        "sampling_initial",
+        Whole,
+        "Batches printed in each second; 2.",
+    ),
     Key::new("sampling_thereafter", Whole, "Then each so-many-th; 1."),
-    Key::new("output_paths", Many(&Words(&["stdout", "stderr"])), "One of the two; stderr."),
+    Key::new(
+        "output_paths",
+        Many(&Words(&["stdout", "stderr"])),
+        "One of the two; stderr.",
+    ),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
     Key::ignored("use_internal_logger"),

@@ -44,12 +44,18 @@ mod tests {
     fn normal(path: &str) -> String {
         let mut out = String::new();
         for part in path.split('.') {
-            let (name, index) = part.split_once('[').map_or((part, ""), |(name, _)| (name, "[]"));
+            let (name, index) = part
+                .split_once('[')
+                .map_or((part, ""), |(name, _)| (name, "[]"));
             let kind = name.split('/').next().unwrap_or_default();
             if !out.is_empty() {
                 out.push('.');
             }
-            out.push_str(if name.starts_with("prometheus/") { name } else { kind });
+            out.push_str(if name.starts_with("prometheus/") {
+                name
+            } else {
+                kind
+            });
             out.push_str(index);
         }
         out
@@ -64,10 +70,18 @@ mod tests {
                 continue;
             }
             let source = Source::read(path.to_str().unwrap()).unwrap();
-            let env = |name: &str| Some(if name == "POLICIES" { "[]".to_owned() } else { "4317".to_owned() });
+            let env = |name: &str| {
+                Some(if name == "POLICIES" {
+                    "[]".to_owned()
+                } else {
+                    "4317".to_owned()
+                })
+            };
             let (_, asked) = asked::while_running(|| load(&[source], &[], &env));
             for (path, known) in asked {
-                keys.entry(normal(&path)).or_default().extend(known.into_iter().map(ToOwned::to_owned));
+                keys.entry(normal(&path))
+                    .or_default()
+                    .extend(known.into_iter().map(ToOwned::to_owned));
             }
         }
         keys
@@ -79,12 +93,20 @@ mod tests {
         service::ROOT.keys("", &mut tables);
         let decoder = asked_by_the_decoder();
         for (path, known) in &decoder {
-            assert_eq!(tables.get(path), Some(known), "left: the table, right: the decoder, at `{path}`");
+            assert_eq!(
+                tables.get(path),
+                Some(known),
+                "left: the table, right: the decoder, at `{path}`"
+            );
         }
         // The leaves below `not` are the table of the leaves above it.
-        let seen = |path: &&String| decoder.contains_key(*path) || path.contains(".not_sub_policy.");
+        let seen =
+            |path: &&String| decoder.contains_key(*path) || path.contains(".not_sub_policy.");
         let unseen: Vec<&String> = tables.keys().filter(|path| !seen(path)).collect();
-        assert!(unseen.is_empty(), "in the tables, but in no file of tests/config/good: {unseen:?}");
+        assert!(
+            unseen.is_empty(),
+            "in the tables, but in no file of tests/config/good: {unseen:?}"
+        );
     }
 
     #[test]

@@ -9,14 +9,25 @@ const ATTRIBUTE: Key = Key::new("key", Text, "Key of a resource or span attribut
 const NONE: Shape = Block(&[]);
 const LATENCY_KEYS: Shape = Block(&[
     Key::new("threshold_ms", Whole, "Longer than this matches."),
-    Key::new("upper_threshold_ms", Whole, "Longer than this does not; 0 is no bound."),
+    Key::new(
+        "upper_threshold_ms",
+        Whole,
+        "Longer than this does not; 0 is no bound.",
+    ),
 ]);
-const STATUS_KEYS: Shape =
-    Block(&[Key::new("status_codes", Many(&Words(&["OK", "ERROR", "UNSET"])), "Any span with one of these matches.")]);
+const STATUS_KEYS: Shape = Block(&[Key::new(
+    "status_codes",
+    Many(&Words(&["OK", "ERROR", "UNSET"])),
+    "Any span with one of these matches.",
+)]);
 const STRING_KEYS: Shape = Block(&[
     ATTRIBUTE,
     Key::new("values", Many(&Text), "Values or regular expressions."),
-    Key::new("enabled_regex_matching", Flag, "The values are unanchored regular expressions."),
+    Key::new(
+        "enabled_regex_matching",
+        Flag,
+        "The values are unanchored regular expressions.",
+    ),
     Key::new("cache_max_size", Whole, "Taken; no effect on results."),
     INVERT,
 ]);
@@ -26,24 +37,54 @@ const NUMERIC_KEYS: Shape = Block(&[
     Key::new("max_value", Whole, "At most; 0 is not set."),
     INVERT,
 ]);
-const BOOLEAN_KEYS: Shape = Block(&[ATTRIBUTE, Key::new("value", Flag, "Value looked for; false."), INVERT]);
+const BOOLEAN_KEYS: Shape = Block(&[
+    ATTRIBUTE,
+    Key::new("value", Flag, "Value looked for; false."),
+    INVERT,
+]);
 const COIN_KEYS: Shape = Block(&[
     Key::new("sampling_percentage", Number, "Share of traces that match."),
     Key::new("hash_salt", Text, "Mixed into the hash of the trace id."),
 ]);
-const SPANS_KEYS: Shape =
-    Block(&[Key::new("min_spans", Whole, "At least."), Key::new("max_spans", Whole, "At most; 0 is no bound.")]);
+const SPANS_KEYS: Shape = Block(&[
+    Key::new("min_spans", Whole, "At least."),
+    Key::new("max_spans", Whole, "At most; 0 is no bound."),
+]);
 const PERCENTILE_KEYS: Shape = Block(&[
     Key::new("percentile", Number, "Above 0 and below 100."),
-    Key::new("by", Many(&Text), "Attribute keys whose values are told apart."),
-    Key::new("floor_ms", Whole, "Never keeps a trace that is not longer; 0."),
-    Key::new("warmup_ms", Whole, "Threshold while there are few observations; 5000."),
-    Key::new("min_count", Whole, "Observations before the percentile counts; 1000."),
+    Key::new(
+        "by",
+        Many(&Text),
+        "Attribute keys whose values are told apart.",
+    ),
+    Key::new(
+        "floor_ms",
+        Whole,
+        "Never keeps a trace that is not longer; 0.",
+    ),
+    Key::new(
+        "warmup_ms",
+        Whole,
+        "Threshold while there are few observations; 5000.",
+    ),
+    Key::new(
+        "min_count",
+        Whole,
+        "Observations before the percentile counts; 1000.",
+    ),
     Key::new("of", Words(&["trace", "span"]), "What is observed; trace."),
 ]);
 const KEYWORDS_KEYS: Shape = Block(&[
-    Key::new("keywords", Many(&Text), "Words to look for in prompts and answers."),
-    Key::new("files", Many(&Text), "Files with a keyword a line, beside this file."),
+    Key::new(
+        "keywords",
+        Many(&Text),
+        "Words to look for in prompts and answers.",
+    ),
+    Key::new(
+        "files",
+        Many(&Text),
+        "Files with a keyword a line, beside this file.",
+    ),
 ]);
 
 const LEAF_TYPES: &[&str] = &[
@@ -99,25 +140,53 @@ macro_rules! policy {
                 Shape::Shared("latency", &LATENCY_KEYS),
                 "From first start to last end, in whole milliseconds.",
             ),
-            Key::new("status_code", Shape::Shared("status", &STATUS_KEYS), "Status of any span."),
-            Key::new("string_attribute", Shape::Shared("string", &STRING_KEYS), "A string attribute."),
+            Key::new(
+                "status_code",
+                Shape::Shared("status", &STATUS_KEYS),
+                "Status of any span.",
+            ),
+            Key::new(
+                "string_attribute",
+                Shape::Shared("string", &STRING_KEYS),
+                "A string attribute.",
+            ),
             Key::new(
                 "numeric_attribute",
                 Shape::Shared("numeric", &NUMERIC_KEYS),
                 "An integer attribute within a range.",
             ),
-            Key::new("boolean_attribute", Shape::Shared("boolean", &BOOLEAN_KEYS), "A boolean attribute."),
-            Key::new("probabilistic", Shape::Shared("coin", &COIN_KEYS), "A share of all traces, by trace id."),
-            Key::new("span_count", Shape::Shared("spans", &SPANS_KEYS), "Number of spans."),
+            Key::new(
+                "boolean_attribute",
+                Shape::Shared("boolean", &BOOLEAN_KEYS),
+                "A boolean attribute.",
+            ),
+            Key::new(
+                "probabilistic",
+                Shape::Shared("coin", &COIN_KEYS),
+                "A share of all traces, by trace id.",
+            ),
+            Key::new(
+                "span_count",
+                Shape::Shared("spans", &SPANS_KEYS),
+                "Number of spans.",
+            ),
             Key::new(
                 "latency_percentile",
                 Shape::Shared("percentile", &PERCENTILE_KEYS),
                 "Slower than a percentile of the past.",
             ),
-            Key::new("prompt_keyword", Shape::Shared("keywords", &KEYWORDS_KEYS), "A word in a prompt or an answer."),
+            Key::new(
+                "prompt_keyword",
+                Shape::Shared("keywords", &KEYWORDS_KEYS),
+                "A word in a prompt or an answer.",
+            ),
             Key::new("not", $not, "The sub-policy does not match."),
             Key::new("and", $and, "All sub-policies match."),
-            Key::new("drop", $drop, "All sub-policies match: the trace is dropped, whatever others say."),
+            Key::new(
+                "drop",
+                $drop,
+                "All sub-policies match: the trace is dropped, whatever others say.",
+            ),
             Key::ignored("trace_state"),
             Key::ignored("trace_flags"),
             Key::ignored("rate_limiting"),
@@ -134,7 +203,15 @@ const LEAF: Shape = Shape::Shared("policy_below_not", &LEAF_KEYS);
 const NOT: Shape = Block(&[Key::new("not_sub_policy", LEAF, "One policy.")]);
 const CHILD_KEYS: Shape = policy!(CHILD_TYPES, NOT, Shape::Ignored, Shape::Ignored);
 const CHILD: Shape = Shape::Shared("policy_below_and", &CHILD_KEYS);
-const AND: Shape = Block(&[Key::new("and_sub_policy", Many(&CHILD), "A list of policies.")]);
-const DROP: Shape = Block(&[Key::new("drop_sub_policy", Many(&CHILD), "A list of policies.")]);
+const AND: Shape = Block(&[Key::new(
+    "and_sub_policy",
+    Many(&CHILD),
+    "A list of policies.",
+)]);
+const DROP: Shape = Block(&[Key::new(
+    "drop_sub_policy",
+    Many(&CHILD),
+    "A list of policies.",
+)]);
 
 pub(crate) const POLICY: Shape = policy!(TOP_TYPES, NOT, AND, DROP);

@@ -8,26 +8,61 @@ const TRANSPORTS: &[&str] = &["tcp", "tcp4", "tcp6"];
 const ENCODINGS: &[&str] = &["", "gzip", "zstd", "zlib", "deflate"];
 
 const PARAMETERS: Shape = Block(&[
-    Key::new("max_connection_idle", Duration, "An idle connection is closed after this time."),
-    Key::new("max_connection_age", Duration, "Any connection is closed after this time."),
-    Key::new("max_connection_age_grace", Duration, "Time that its calls have to end."),
-    Key::new("time", Duration, "A ping after this time without traffic; 2h."),
+    Key::new(
+        "max_connection_idle",
+        Duration,
+        "An idle connection is closed after this time.",
+    ),
+    Key::new(
+        "max_connection_age",
+        Duration,
+        "Any connection is closed after this time.",
+    ),
+    Key::new(
+        "max_connection_age_grace",
+        Duration,
+        "Time that its calls have to end.",
+    ),
+    Key::new(
+        "time",
+        Duration,
+        "A ping after this time without traffic; 2h.",
+    ),
     Key::new("timeout", Duration, "Time for the answer to a ping; 20s."),
 ]);
 
-const POLICY: Shape = Block(&[Key::ignored("min_time"), Key::ignored("permit_without_stream")]);
+const POLICY: Shape = Block(&[
+    Key::ignored("min_time"),
+    Key::ignored("permit_without_stream"),
+]);
 
 const KEEPALIVE: Shape = Block(&[
-    Key::new("server_parameters", PARAMETERS, "Pings and the age of connections."),
+    Key::new(
+        "server_parameters",
+        PARAMETERS,
+        "Pings and the age of connections.",
+    ),
     Key::new("enforcement_policy", POLICY, "Taken, without effect."),
 ]);
 
 const GRPC: Shape = Block(&[
     Key::new("endpoint", Text, "host:port to listen on; localhost:4317."),
     Key::new("transport", Words(TRANSPORTS), "tcp."),
-    Key::new("tls", TLS_SERVER, "Certificate of the server; without it clear text."),
-    Key::new("max_recv_msg_size_mib", Whole, "MiB of one message, inflated; 16."),
-    Key::new("max_concurrent_streams", Whole, "Calls at once on one connection; no limit."),
+    Key::new(
+        "tls",
+        TLS_SERVER,
+        "Certificate of the server; without it clear text.",
+    ),
+    Key::new(
+        "max_recv_msg_size_mib",
+        Whole,
+        "MiB of one message, inflated; 16.",
+    ),
+    Key::new(
+        "max_concurrent_streams",
+        Whole,
+        "Calls at once on one connection; no limit.",
+    ),
     Key::new("keepalive", KEEPALIVE, "Pings and the age of connections."),
     Key::ignored("read_buffer_size"),
     Key::ignored("write_buffer_size"),
@@ -36,34 +71,86 @@ const GRPC: Shape = Block(&[
 ]);
 
 const CORS: Shape = Block(&[
-    Key::new("allowed_origins", Many(&Text), "Origins, with * as a wildcard."),
-    Key::new("allowed_headers", Many(&Text), "Headers beside the safelisted ones."),
-    Key::new("exposed_headers", Many(&Text), "Headers that a script may read."),
-    Key::new("max_age", Whole, "Seconds that a browser keeps the answer to a preflight."),
+    Key::new(
+        "allowed_origins",
+        Many(&Text),
+        "Origins, with * as a wildcard.",
+    ),
+    Key::new(
+        "allowed_headers",
+        Many(&Text),
+        "Headers beside the safelisted ones.",
+    ),
+    Key::new(
+        "exposed_headers",
+        Many(&Text),
+        "Headers that a script may read.",
+    ),
+    Key::new(
+        "max_age",
+        Whole,
+        "Seconds that a browser keeps the answer to a preflight.",
+    ),
 ]);
 
 const HTTP: Shape = Block(&[
     Key::new("endpoint", Text, "host:port to listen on; localhost:4318."),
     Key::new("transport", Words(TRANSPORTS), "tcp."),
-    Key::new("tls", TLS_SERVER, "Certificate of the server; without it clear text."),
-    Key::new("max_request_body_size", Size, "Bytes of one body, inflated; 20MiB."),
+    Key::new(
+        "tls",
+        TLS_SERVER,
+        "Certificate of the server; without it clear text.",
+    ),
+    Key::new(
+        "max_request_body_size",
+        Size,
+        "Bytes of one body, inflated; 20MiB.",
+    ),
     Key::new("cors", CORS, "Which web pages may send."),
     Key::new("traces_url_path", Text, "/v1/traces."),
-    Key::new("compression_algorithms", Many(&Words(ENCODINGS)), "Content encodings that are taken; all."),
+    Key::new(
+        "compression_algorithms",
+        Many(&Words(ENCODINGS)),
+        "Content encodings that are taken; all.",
+    ),
     Key::new("response_headers", Headers, "Added to every answer."),
-    Key::new("read_header_timeout", Duration, "Time for a request's headers; 1m."),
-    Key::new("read_timeout", Duration, "Time for a whole request; no limit."),
+    Key::new(
+        "read_header_timeout",
+        Duration,
+        "Time for a request's headers; 1m.",
+    ),
+    Key::new(
+        "read_timeout",
+        Duration,
+        "Time for a whole request; no limit.",
+    ),
     Key::new("write_timeout", Duration, "Time for an answer; 30s."),
-    Key::new("idle_timeout", Duration, "Time between requests of one connection; 1m."),
-    Key::new("keep_alives_enabled", Flag, "Connections serve more than one request; true."),
+    Key::new(
+        "idle_timeout",
+        Duration,
+        "Time between requests of one connection; 1m.",
+    ),
+    Key::new(
+        "keep_alives_enabled",
+        Flag,
+        "Connections serve more than one request; true.",
+    ),
     Key::ignored("metrics_url_path"),
     Key::ignored("logs_url_path"),
     Key::ignored("profiles_url_path"),
     Key::ignored("include_metadata"),
 ]);
 
-const PROTOCOLS: Shape = Block(&[Key::new("grpc", GRPC, "OTLP over gRPC."), Key::new("http", HTTP, "OTLP over HTTP.")]);
+const PROTOCOLS: Shape = Block(&[
+    Key::new("grpc", GRPC, "OTLP over gRPC."),
+    Key::new("http", HTTP, "OTLP over HTTP."),
+]);
 
-const OTLP: Shape = Block(&[Key::new("protocols", PROTOCOLS, "At least one; a key without a value has its defaults.")]);
+const OTLP: Shape = Block(&[Key::new(
+    "protocols",
+    PROTOCOLS,
+    "At least one; a key without a value has its defaults.",
+)]);
 
-pub(crate) const RECEIVERS: Shape = Shape::Components(&[Key::new("otlp", OTLP, "OTLP over gRPC and HTTP.")]);
+pub(crate) const RECEIVERS: Shape =
+    Shape::Components(&[Key::new("otlp", OTLP, "OTLP over gRPC and HTTP.")]);

@@ -5,24 +5,47 @@ use super::Shape::{self, Block, Duration, Flag, Many, Named, Share, Size, Text, 
 use super::policies::POLICY;
 
 const CACHE: Shape = Block(&[
-    Key::new("sampled_cache_size", Whole, "Ids of kept traces (compat: strict)."),
-    Key::new("non_sampled_cache_size", Whole, "Ids of dropped traces (compat: strict)."),
+    Key::new(
+        "sampled_cache_size",
+        Whole,
+        "Ids of kept traces (compat: strict).",
+    ),
+    Key::new(
+        "non_sampled_cache_size",
+        Whole,
+        "Ids of dropped traces (compat: strict).",
+    ),
 ]);
 
-const RETENTION: Key =
-    Key::new("retention", Duration, "Age after which sealed segments go; as much as max_size allows.");
-const PARTITIONS: Key = Key::new("partitions", Whole, "Partitions of the log, set when it is made; 16.");
+const RETENTION: Key = Key::new(
+    "retention",
+    Duration,
+    "Age after which sealed segments go; as much as max_size allows.",
+);
+const PARTITIONS: Key = Key::new(
+    "partitions",
+    Whole,
+    "Partitions of the log, set when it is made; 16.",
+);
 
 const DISK: Shape = Block(&[
     Key::new("directory", Text, "Where the log lies; /var/lib/tailwater."),
     Key::new("max_size", Size, "Bytes of all files; 20GiB."),
     Key::new("segment_size", Size, "Bytes of one file; 128MiB."),
-    Key::new("durability", Words(&["os", "fsync"]), "What an answer survives: the process (os) or the power (fsync)."),
+    Key::new(
+        "durability",
+        Words(&["os", "fsync"]),
+        "What an answer survives: the process (os) or the power (fsync).",
+    ),
     RETENTION,
     PARTITIONS,
 ]);
 
-const MEMORY_LOG: Shape = Block(&[Key::new("max_size", Size, "Bytes; 256MiB."), RETENTION, PARTITIONS]);
+const MEMORY_LOG: Shape = Block(&[
+    Key::new("max_size", Size, "Bytes; 256MiB."),
+    RETENTION,
+    PARTITIONS,
+]);
 
 const BUFFER: Shape = Block(&[
     Key::new("disk", DISK, "Files below a directory."),
@@ -30,42 +53,126 @@ const BUFFER: Shape = Block(&[
 ]);
 
 const MEMORY: Shape = Block(&[
-    Key::new("total", Share, "All caps together: bytes, or percent of the cgroup's limit; 60%."),
-    Key::new("per_service", Named(&Size), "Cap of a service by its name; `default` for the others, 64MiB."),
-    Key::new("on_full", Words(&["spill", "decide_early", "refuse"]), "What happens at a service's cap; spill."),
-    Key::new("skeletons", Size, "Cap of what is held of undecided traces; a quarter of the total."),
+    Key::new(
+        "total",
+        Share,
+        "All caps together: bytes, or percent of the cgroup's limit; 60%.",
+    ),
+    Key::new(
+        "per_service",
+        Named(&Size),
+        "Cap of a service by its name; `default` for the others, 64MiB.",
+    ),
+    Key::new(
+        "on_full",
+        Words(&["spill", "decide_early", "refuse"]),
+        "What happens at a service's cap; spill.",
+    ),
+    Key::new(
+        "skeletons",
+        Size,
+        "Cap of what is held of undecided traces; a quarter of the total.",
+    ),
 ]);
 
 const TAIL_SAMPLING: Shape = Block(&[
-    Key::new("decision_wait", Duration, "From a trace's first span to its decision, whole seconds; 30s."),
-    Key::new("decision_wait_after_root_received", Duration, "From the root span to the decision; off."),
+    Key::new(
+        "decision_wait",
+        Duration,
+        "From a trace's first span to its decision, whole seconds; 30s.",
+    ),
+    Key::new(
+        "decision_wait_after_root_received",
+        Duration,
+        "From the root span to the decision; off.",
+    ),
     Key::new("num_traces", Whole, "Undecided traces at once; no limit."),
-    Key::new("decision_cache", CACHE, "Late spans follow the decision anyway, except under compat: strict."),
-    Key::new("block_on_overflow", Flag, "At num_traces, wait instead of deciding the oldest."),
-    Key::new("sample_on_first_match", Flag, "The first policy that samples ends the evaluation."),
-    Key::new("drop_pending_traces_on_shutdown", Flag, "Pending traces are dropped at shutdown."),
-    Key::new("maximum_trace_size_bytes", Whole, "A larger trace is decided at once; off."),
-    Key::new("maximum_trace_spans", Whole, "A trace with more spans is decided at once; off."),
-    Key::new("late_window", Duration, "How long late spans follow the decision; 10m."),
+    Key::new(
+        "decision_cache",
+        CACHE,
+        "Late spans follow the decision anyway, except under compat: strict.",
+    ),
+    Key::new(
+        "block_on_overflow",
+        Flag,
+        "At num_traces, wait instead of deciding the oldest.",
+    ),
+    Key::new(
+        "sample_on_first_match",
+        Flag,
+        "The first policy that samples ends the evaluation.",
+    ),
+    Key::new(
+        "drop_pending_traces_on_shutdown",
+        Flag,
+        "Pending traces are dropped at shutdown.",
+    ),
+    Key::new(
+        "maximum_trace_size_bytes",
+        Whole,
+        "A larger trace is decided at once; off.",
+    ),
+    Key::new(
+        "maximum_trace_spans",
+        Whole,
+        "A trace with more spans is decided at once; off.",
+    ),
+    Key::new(
+        "late_window",
+        Duration,
+        "How long late spans follow the decision; 10m.",
+    ),
     Key::new("policies", Many(&POLICY), "The rules."),
-    Key::new("buffer", BUFFER, "Where accepted spans lie; one for all instances."),
+    Key::new(
+        "buffer",
+        BUFFER,
+        "Where accepted spans lie; one for all instances.",
+    ),
     Key::new("memory", MEMORY, "Caps in bytes; one for all instances."),
-    Key::new("compat", Words(&["lossless", "strict"]), "strict: as the Collector where it loses data."),
-    Key::new("sampling_strategy", Words(&["trace-complete"]), "trace-complete."),
+    Key::new(
+        "compat",
+        Words(&["lossless", "strict"]),
+        "strict: as the Collector where it loses data.",
+    ),
+    Key::new(
+        "sampling_strategy",
+        Words(&["trace-complete"]),
+        "trace-complete.",
+    ),
     Key::ignored("expected_new_traces_per_sec"),
     Key::ignored("num_shards"),
 ]);
 
 const BATCH: Shape = Block(&[
-    Key::new("timeout", Duration, "A batch leaves at the latest after this time; 200ms."),
-    Key::new("send_batch_size", Whole, "A batch leaves when it has so many spans; 8192."),
-    Key::new("send_batch_max_size", Whole, "No batch has more; 0 is no limit."),
+    Key::new(
+        "timeout",
+        Duration,
+        "A batch leaves at the latest after this time; 200ms.",
+    ),
+    Key::new(
+        "send_batch_size",
+        Whole,
+        "A batch leaves when it has so many spans; 8192.",
+    ),
+    Key::new(
+        "send_batch_max_size",
+        Whole,
+        "No batch has more; 0 is no limit.",
+    ),
     Key::ignored("metadata_cardinality_limit"),
 ]);
 
 const LIMITER: Shape = Block(&[
-    Key::new("limit_mib", Whole, "Sets tail_sampling.memory.total in MiB."),
-    Key::new("limit_percentage", Whole, "Sets tail_sampling.memory.total in percent."),
+    Key::new(
+        "limit_mib",
+        Whole,
+        "Sets tail_sampling.memory.total in MiB.",
+    ),
+    Key::new(
+        "limit_percentage",
+        Whole,
+        "Sets tail_sampling.memory.total in percent.",
+    ),
     Key::ignored("check_interval"),
     Key::ignored("spike_limit_mib"),
     Key::ignored("spike_limit_percentage"),
@@ -74,7 +181,11 @@ const LIMITER: Shape = Block(&[
 ]);
 
 pub(crate) const PROCESSORS: Shape = Shape::Components(&[
-    Key::new("tail_sampling", TAIL_SAMPLING, "Decides which traces are kept."),
+    Key::new(
+        "tail_sampling",
+        TAIL_SAMPLING,
+        "Decides which traces are kept.",
+    ),
     Key::new("batch", BATCH, "How large the exporters' batches are."),
     Key::new("memory_limiter", LIMITER, "How much memory is used."),
 ]);

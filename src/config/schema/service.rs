@@ -26,14 +26,24 @@ const HEALTH: Shape = Block(&[
 ]);
 
 const EXTENSIONS: Shape = Shape::Components(&[
-    Key::new("health_check", HEALTH, "An address that says whether the process is well."),
+    Key::new(
+        "health_check",
+        HEALTH,
+        "An address that says whether the process is well.",
+    ),
     Key::ignored("pprof"),
     Key::ignored("zpages"),
     Key::ignored("file_storage"),
 ]);
 
 const LOGS: Shape = Block(&[
-    Key::new("level", Words(&["debug", "info", "warn", "error", "DEBUG", "INFO", "WARN", "ERROR"]), "info."),
+    Key::new(
+        "level",
+        Words(&[
+            "debug", "info", "warn", "error", "DEBUG", "INFO", "WARN", "ERROR",
+        ]),
+        "info.",
+    ),
     Key::new("encoding", Words(&["console", "json"]), "console."),
     Key::new("output_paths", Many(&Words(&["stderr"])), "stderr."),
     Key::new("error_output_paths", Many(&Words(&["stderr"])), "stderr."),
@@ -60,7 +70,11 @@ const PROMETHEUS: Shape = Block(&[
 
 const PULL_EXPORTER: Shape = Block(&[
     Key::new("prometheus", PROMETHEUS, "Where metrics are scraped."),
-    Key::new("prometheus/development", PROMETHEUS, "Where metrics are scraped."),
+    Key::new(
+        "prometheus/development",
+        PROMETHEUS,
+        "Where metrics are scraped.",
+    ),
 ]);
 
 const PULL: Shape = Block(&[
@@ -80,7 +94,10 @@ const METRICS: Shape = Block(&[
     Key::ignored("views"),
 ]);
 
-const TRACES: Shape = Block(&[Key::new("level", Words(LEVELS), "Taken."), Key::ignored("propagators")]);
+const TRACES: Shape = Block(&[
+    Key::new("level", Words(LEVELS), "Taken."),
+    Key::ignored("propagators"),
+]);
 
 const TELEMETRY: Shape = Block(&[
     Key::new("logs", LOGS, "The log on standard error."),
@@ -91,7 +108,11 @@ const TELEMETRY: Shape = Block(&[
 
 const PIPELINE: Shape = Block(&[
     Key::new("receivers", Many(&Text), "Ids of receivers."),
-    Key::new("processors", Many(&Text), "Ids of processors, one of them a tail_sampling."),
+    Key::new(
+        "processors",
+        Many(&Text),
+        "Ids of processors, one of them a tail_sampling.",
+    ),
     Key::new("exporters", Many(&Text), "Ids of exporters."),
 ]);
 

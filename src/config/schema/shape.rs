@@ -53,12 +53,18 @@ impl Key {
 
     /// A key of the Collector that changes nothing here.
     pub(crate) const fn ignored(name: &'static str) -> Self {
-        Self { name, shape: Shape::Ignored, about: "Taken, without effect." }
+        Self {
+            name,
+            shape: Shape::Ignored,
+            about: "Taken, without effect.",
+        }
     }
 }
 
-const HEADER: Shape =
-    Shape::Block(&[Key::new("name", Shape::Text, "Name of the header."), Key::new("value", Shape::Text, "Its value.")]);
+const HEADER: Shape = Shape::Block(&[
+    Key::new("name", Shape::Text, "Name of the header."),
+    Key::new("value", Shape::Text, "Its value."),
+]);
 
 impl Shape {
     /// The JSON schema.
@@ -66,11 +72,15 @@ impl Shape {
         match self {
             Self::Text => json!({"type": ["string", "null"]}),
             Self::Flag => json!({"type": ["boolean", "null", "string"], "pattern": REFERENCE}),
-            Self::Whole | Self::Number => json!({"type": ["number", "null", "string"], "pattern": REFERENCE}),
+            Self::Whole | Self::Number => {
+                json!({"type": ["number", "null", "string"], "pattern": REFERENCE})
+            }
             Self::Duration => {
                 json!({"type": ["string", "integer", "null"], "pattern": either(DURATION), "minimum": 0, "maximum": 0})
             }
-            Self::Size => json!({"type": ["string", "integer", "null"], "pattern": either(SIZE), "minimum": 0}),
+            Self::Size => {
+                json!({"type": ["string", "integer", "null"], "pattern": either(SIZE), "minimum": 0})
+            }
             Self::Share => {
                 let pattern = format!("{}|{PERCENT}", either(SIZE));
                 json!({"type": ["string", "integer", "null"], "pattern": pattern, "minimum": 0})
@@ -83,14 +93,20 @@ impl Shape {
             Self::Many(block @ (Self::Block(_) | Self::Shared(..))) => {
                 json!({"type": ["array", "null", "string"], "items": block.json(), "pattern": REFERENCE})
             }
-            Self::Many(item) => json!({"anyOf": [{"type": ["array", "null"], "items": item.json()}, item.json()]}),
-            Self::Named(value) => json!({"type": ["object", "null"], "additionalProperties": value.json()}),
+            Self::Many(item) => {
+                json!({"anyOf": [{"type": ["array", "null"], "items": item.json()}, item.json()]})
+            }
+            Self::Named(value) => {
+                json!({"type": ["object", "null"], "additionalProperties": value.json()})
+            }
             Self::Headers => json!({"anyOf": [
                 {"type": ["object", "null"], "additionalProperties": Self::Text.json()},
                 {"type": "array", "items": HEADER.json()},
             ]}),
             Self::Block(keys) => object("properties", keys, ToOwned::to_owned),
-            Self::Components(keys) => object("patternProperties", keys, |name| format!("^{name}(/.+)?$")),
+            Self::Components(keys) => {
+                object("patternProperties", keys, |name| format!("^{name}(/.+)?$"))
+            }
             Self::Ignored => json!({}),
         }
     }
@@ -105,7 +121,9 @@ impl Shape {
                 shape.definitions(out);
             }
             Self::Many(item) | Self::Named(item) => item.definitions(out),
-            Self::Block(keys) | Self::Components(keys) => keys.iter().for_each(|key| key.shape.definitions(out)),
+            Self::Block(keys) | Self::Components(keys) => {
+                keys.iter().for_each(|key| key.shape.definitions(out))
+            }
             _ => {}
         }
     }
@@ -138,18 +156,27 @@ impl Shape {
         path: &str,
         out: &mut std::collections::BTreeMap<String, std::collections::BTreeSet<String>>,
     ) {
-        let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        let below = |name: &str| {
+            if path.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{path}.{name}")
+            }
+        };
         match self {
             Self::Many(item) => item.keys(&format!("{path}[]"), out),
             Self::Shared(_, shape) => shape.keys(path, out),
             Self::Headers => HEADER.keys(&format!("{path}[]"), out),
             // The one mapping of blocks with free names: pipelines.
             Self::Named(value) => value.keys(&below("traces"), out),
-            Self::Components(keys) => keys.iter().for_each(|key| key.shape.keys(&below(key.name), out)),
+            Self::Components(keys) => keys
+                .iter()
+                .for_each(|key| key.shape.keys(&below(key.name), out)),
             Self::Block(keys) => {
                 let names = keys.iter().map(|key| key.name.to_owned());
                 out.entry(path.to_owned()).or_default().extend(names);
-                keys.iter().for_each(|key| key.shape.keys(&below(key.name), out));
+                keys.iter()
+                    .for_each(|key| key.shape.keys(&below(key.name), out));
             }
             _ => {}
         }

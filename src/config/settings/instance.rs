@@ -110,7 +110,11 @@ impl MemoryPlan {
 }
 
 /// `percent` of a limit, in parts per million so that no float holds the bytes.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1,000,000")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between 0 and 1,000,000"
+)]
 fn share(limit: u64, percent: f64) -> u64 {
     let parts = (percent.clamp(0.0, 100.0) * 10_000.0) as u128;
     u64::try_from(u128::from(limit) * parts / 1_000_000).unwrap_or(limit)
@@ -134,12 +138,24 @@ mod tests {
             let (settings, stopgap) = plan(total).resolve(limit);
             assert_eq!((settings.total, stopgap), expected);
         };
-        check(MemoryTotal::Bytes(100 << 20), Some(1 << 30), (100 << 20, false));
-        check(MemoryTotal::Percent(60.0), Some(1000 << 20), (600 << 20, false));
+        check(
+            MemoryTotal::Bytes(100 << 20),
+            Some(1 << 30),
+            (100 << 20, false),
+        );
+        check(
+            MemoryTotal::Percent(60.0),
+            Some(1000 << 20),
+            (600 << 20, false),
+        );
         check(MemoryTotal::Percent(12.5), Some(8 << 30), (1 << 30, false));
         check(MemoryTotal::Percent(60.0), None, (1 << 30, true));
         check(MemoryTotal::Percent(1.0), Some(1 << 20), (SMALLEST, false));
-        check(MemoryTotal::Percent(100.0), Some(u64::MAX), (u64::MAX, false));
+        check(
+            MemoryTotal::Percent(100.0),
+            Some(u64::MAX),
+            (u64::MAX, false),
+        );
         assert_eq!(plan(MemoryTotal::Bytes(0)).skeletons(400), 100);
     }
 }

@@ -23,14 +23,20 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate().unwrap();
         let pem = params.self_signed(&key).unwrap().pem();
-        Self { issuer: Issuer::new(params, key), pem }
+        Self {
+            issuer: Issuer::new(params, key),
+            pem,
+        }
     }
 
     pub(super) fn sign(&self, name: &str) -> Identity {
         let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         let key = KeyPair::generate().unwrap();
         let cert = params.signed_by(&key, &self.issuer).unwrap().pem();
-        Identity { cert, key: key.serialize_pem() }
+        Identity {
+            cert,
+            key: key.serialize_pem(),
+        }
     }
 
     pub(super) fn as_setting(&self) -> Option<Pem> {
@@ -58,10 +64,14 @@ impl Identity {
             None => builder.with_no_client_auth(),
             Some(ca) => {
                 let mut roots = rustls::RootCertStore::empty();
-                roots.add(CertificateDer::from_pem_slice(ca.pem.as_bytes()).unwrap()).unwrap();
+                roots
+                    .add(CertificateDer::from_pem_slice(ca.pem.as_bytes()).unwrap())
+                    .unwrap();
                 let roots = std::sync::Arc::new(roots);
                 builder.with_client_cert_verifier(
-                    rustls::server::WebPkiClientVerifier::builder_with_provider(roots, provider).build().unwrap(),
+                    rustls::server::WebPkiClientVerifier::builder_with_provider(roots, provider)
+                        .build()
+                        .unwrap(),
                 )
             }
         };

@@ -4,8 +4,8 @@ use super::grpc_server::{Answer, GrpcServer, Script, run};
 use super::spans::{CANARY, assert_discreet, outgoing, request};
 use crate::clock::SystemClock;
 use crate::exporters::{
-    Compression, ExporterKind, ExporterSettings, OtlpGrpcSettings, Secret, SendError, Sent, TlsClientSettings,
-    Transport, build,
+    Compression, ExporterKind, ExporterSettings, OtlpGrpcSettings, Secret, SendError, Sent,
+    TlsClientSettings, Transport, build,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,8 +14,14 @@ use tokio_util::task::TaskTracker;
 use tonic::{Code, Status};
 
 pub(super) fn insecure(endpoint: &str) -> OtlpGrpcSettings {
-    let tls = TlsClientSettings { insecure: true, ..TlsClientSettings::default() };
-    OtlpGrpcSettings { tls, ..OtlpGrpcSettings::new(endpoint) }
+    let tls = TlsClientSettings {
+        insecure: true,
+        ..TlsClientSettings::default()
+    };
+    OtlpGrpcSettings {
+        tls,
+        ..OtlpGrpcSettings::new(endpoint)
+    }
 }
 
 pub(super) fn transport(grpc: OtlpGrpcSettings) -> Arc<dyn Transport> {
@@ -23,7 +29,10 @@ pub(super) fn transport(grpc: OtlpGrpcSettings) -> Arc<dyn Transport> {
 }
 
 fn with_timeout(grpc: OtlpGrpcSettings, timeout: Duration) -> Arc<dyn Transport> {
-    let settings = ExporterSettings { timeout, ..ExporterSettings::new("otlp", ExporterKind::OtlpGrpc(grpc)) };
+    let settings = ExporterSettings {
+        timeout,
+        ..ExporterSettings::new("otlp", ExporterKind::OtlpGrpc(grpc))
+    };
     build(&settings, &TaskTracker::new(), Arc::new(SystemClock::new())).unwrap()
 }
 
@@ -31,20 +40,48 @@ fn with_timeout(grpc: OtlpGrpcSettings, timeout: Duration) -> Arc<dyn Transport>
 async fn spans_and_headers_arrive_in_every_compression() {
     let script = Script::default();
     let server = GrpcServer::start(&script);
-    for (compression, encoding) in
-        [(Compression::None, None), (Compression::Gzip, Some("gzip")), (Compression::Zstd, Some("zstd"))]
-    {
-        let headers =
-            vec![("X-Tenant".to_owned(), Secret::new("blue")), ("trace-bin".to_owned(), Secret::new("\u{1}raw"))];
-        let grpc = OtlpGrpcSettings { compression, headers, ..insecure(&server.address.to_string()) };
+    for (compression, encoding) in [
+        (Compression::None, None),
+        (Compression::Gzip, Some("gzip")),
+        (Compression::Zstd, Some("zstd")),
+    ] {
+        let headers = vec![
+            ("X-Tenant".to_owned(), Secret::new("blue")),
+            ("trace-bin".to_owned(), Secret::new("\u{1}raw")),
+        ];
+        let grpc = OtlpGrpcSettings {
+            compression,
+            headers,
+            ..insecure(&server.address.to_string())
+        };
         assert_eq!(transport(grpc).send(outgoing(3)).await, Ok(Sent::All));
         let (metadata, message) = script.received().pop().unwrap();
         assert_eq!(message, request(3));
         assert_eq!(metadata.get("x-tenant").unwrap(), "blue");
-        assert_eq!(metadata.get_bin("trace-bin").unwrap().to_bytes().unwrap().as_ref(), b"\x01raw");
-        assert!(metadata.get("user-agent").unwrap().to_str().unwrap().starts_with("tailwater/"));
+        assert_eq!(
+            metadata
+                .get_bin("trace-bin")
+                .unwrap()
+                .to_bytes()
+                .unwrap()
+                .as_ref(),
+            b"\x01raw"
+        );
+        assert!(
+            metadata
+                .get("user-agent")
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("tailwater/")
+        );
         assert!(metadata.contains_key("grpc-timeout"));
-        assert_eq!(metadata.get("grpc-encoding").map(|value| value.to_str().unwrap()), encoding);
+        assert_eq!(
+            metadata
+                .get("grpc-encoding")
+                .map(|value| value.to_str().unwrap()),
+            encoding
+        );
     }
 }
 
@@ -64,10 +101,18 @@ async fn every_status_code_is_a_retry_or_an_end() {
             Code::Unavailable,
             Code::DataLoss,
         ];
-        assert_eq!(matches!(error, SendError::Retry { after: None, .. }), retry.contains(&code), "{code:?}: {error}");
+        assert_eq!(
+            matches!(error, SendError::Retry { after: None, .. }),
+            retry.contains(&code),
+            "{code:?}: {error}"
+        );
         assert_discreet(&error);
     }
-    assert_eq!(transport.send(outgoing(1)).await, Ok(Sent::All), "and the connection goes on");
+    assert_eq!(
+        transport.send(outgoing(1)).await,
+        Ok(Sent::All),
+        "and the connection goes on"
+    );
 }
 
 #[tokio::test]
@@ -76,11 +121,16 @@ async fn retry_info_and_partial_success_are_read() {
     let server = GrpcServer::start(&script);
     let transport = transport(insecure(&server.address.to_string()));
     // google.rpc.Status { details: [Any { RetryInfo { 2.5 s } }] }, by hand.
-    let mut any = b"\x0a\x28type.googleapis.com/google.rpc.RetryInfo\x12\x0a\x0a\x08\x08\x02\x10".to_vec();
+    let mut any =
+        b"\x0a\x28type.googleapis.com/google.rpc.RetryInfo\x12\x0a\x0a\x08\x08\x02\x10".to_vec();
     any.extend(b"\x80\xca\xb5\xee\x01");
     let mut details = vec![0x1a, u8::try_from(any.len()).unwrap()];
     details.extend(any);
-    script.then(Answer::Refuse(Status::with_details(Code::ResourceExhausted, CANARY, details.into())));
+    script.then(Answer::Refuse(Status::with_details(
+        Code::ResourceExhausted,
+        CANARY,
+        details.into(),
+    )));
     let asked = match transport.send(outgoing(1)).await {
         Err(SendError::Retry { after, .. }) => after,
         other => panic!("{other:?}"),
@@ -89,7 +139,10 @@ async fn retry_info_and_partial_success_are_read() {
 
     script.then(Answer::Partial(2, CANARY));
     let sent = transport.send(outgoing(3)).await.unwrap();
-    assert!(matches!(sent, Sent::Partial { rejected: 2, .. }), "{sent:?}");
+    assert!(
+        matches!(sent, Sent::Partial { rejected: 2, .. }),
+        "{sent:?}"
+    );
     assert_discreet(&sent);
     script.then(Answer::Partial(0, CANARY));
     assert_eq!(transport.send(outgoing(3)).await, Ok(Sent::All));
@@ -109,10 +162,15 @@ async fn a_server_that_was_killed_and_comes_back_is_found_again() {
         while script.received().len() < 2 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        tokio::task::spawn_blocking(move || drop(server)).await.unwrap();
+        tokio::task::spawn_blocking(move || drop(server))
+            .await
+            .unwrap();
     };
     let (cut, ()) = tokio::join!(transport.send(outgoing(1)), kill);
-    assert!(matches!(cut, Err(SendError::Retry { .. })), "in the middle of a call: {cut:?}");
+    assert!(
+        matches!(cut, Err(SendError::Retry { .. })),
+        "in the middle of a call: {cut:?}"
+    );
     let refused = transport.send(outgoing(1)).await;
     assert_eq!(refused, Err(SendError::retry("gRPC: connection refused")));
 
@@ -124,9 +182,15 @@ async fn a_server_that_was_killed_and_comes_back_is_found_again() {
 async fn a_call_without_an_answer_ends_in_time() {
     let script = Script::default();
     let server = GrpcServer::start(&script);
-    let transport = with_timeout(insecure(&server.address.to_string()), Duration::from_millis(400));
+    let transport = with_timeout(
+        insecure(&server.address.to_string()),
+        Duration::from_millis(400),
+    );
     script.then(Answer::Hang);
-    assert_eq!(transport.send(outgoing(1)).await, Err(SendError::retry("gRPC: no answer in time")));
+    assert_eq!(
+        transport.send(outgoing(1)).await,
+        Err(SendError::retry("gRPC: no answer in time"))
+    );
     assert_eq!(transport.send(outgoing(1)).await, Ok(Sent::All));
 }
 
@@ -148,7 +212,10 @@ async fn a_connection_that_swallows_calls_is_left() {
     let transport = with_timeout(insecure(&address.to_string()), Duration::from_millis(60));
     for (tries, expected) in [(3, 1), (1, 2)] {
         for _ in 0..tries {
-            assert_eq!(transport.send(outgoing(1)).await, Err(SendError::retry("gRPC: no answer in time")));
+            assert_eq!(
+                transport.send(outgoing(1)).await,
+                Err(SendError::retry("gRPC: no answer in time"))
+            );
         }
         // The last one may still be on its way into the other thread.
         while connections.load(Ordering::SeqCst) < expected {
@@ -164,7 +231,10 @@ async fn a_connection_that_swallows_calls_is_left() {
 async fn wait_for_ready_waits_for_the_server() {
     let script = Script::default();
     let address = GrpcServer::start_at("127.77.0.2:0".parse().unwrap(), &script, None).address;
-    let patient = transport(OtlpGrpcSettings { wait_for_ready: true, ..insecure(&address.to_string()) });
+    let patient = transport(OtlpGrpcSettings {
+        wait_for_ready: true,
+        ..insecure(&address.to_string())
+    });
     let later = async {
         tokio::time::sleep(Duration::from_millis(250)).await;
         GrpcServer::start_at(address, &script, None)
@@ -188,9 +258,19 @@ async fn a_unix_socket_is_an_endpoint() {
 async fn no_time_limit_is_zero() {
     let script = Script::default();
     let server = GrpcServer::start(&script);
-    let transport = with_timeout(insecure(&format!("http://{}", server.address)), Duration::ZERO);
+    let transport = with_timeout(
+        insecure(&format!("http://{}", server.address)),
+        Duration::ZERO,
+    );
     assert_eq!(transport.send(outgoing(1)).await, Ok(Sent::All));
-    assert!(!script.received().pop().unwrap().0.contains_key("grpc-timeout"));
+    assert!(
+        !script
+            .received()
+            .pop()
+            .unwrap()
+            .0
+            .contains_key("grpc-timeout")
+    );
 }
 
 #[tokio::test]
@@ -198,9 +278,13 @@ async fn what_cannot_be_sent_is_refused_at_start() {
     let check = |grpc: OtlpGrpcSettings, expected: &str| {
         let settings = ExporterSettings::new("otlp/x", ExporterKind::OtlpGrpc(grpc));
         assert_discreet(&settings);
-        let error = build(&settings, &TaskTracker::new(), Arc::new(SystemClock::new())).unwrap_err();
+        let error =
+            build(&settings, &TaskTracker::new(), Arc::new(SystemClock::new())).unwrap_err();
         let text = error.to_string();
-        assert!(text.starts_with("exporter otlp/x: ") && text.contains(expected), "{text}");
+        assert!(
+            text.starts_with("exporter otlp/x: ") && text.contains(expected),
+            "{text}"
+        );
         assert_discreet(&error);
     };
     let header = |name: &str, value: &str| OtlpGrpcSettings {
@@ -212,5 +296,11 @@ async fn what_cannot_be_sent_is_refused_at_start() {
     check(header("x", "canary\n"), "headers: the value of `x`");
     check(header("grpc-timeout", "canary"), "belong to gRPC");
     assert_discreet(&transport(header("x", "canary")));
-    check(OtlpGrpcSettings { authority: Some("a b".to_owned()), ..insecure("c:1") }, "authority");
+    check(
+        OtlpGrpcSettings {
+            authority: Some("a b".to_owned()),
+            ..insecure("c:1")
+        },
+        "authority",
+    );
 }

@@ -1,6 +1,8 @@
 //! A tonic server that answers by a script, with a runtime of its own so that it can be killed at once.
 
-use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{TraceService, TraceServiceServer};
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
+    TraceService, TraceServiceServer,
+};
 use opentelemetry_proto::tonic::collector::trace::v1::{
     ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse,
 };
@@ -54,8 +56,13 @@ impl TraceService for Script {
             Some(Answer::Refuse(status)) => Err(status),
             Some(Answer::Hang) => std::future::pending().await,
             Some(Answer::Partial(rejected_spans, message)) => {
-                let partial = ExportTracePartialSuccess { rejected_spans, error_message: message.to_owned() };
-                Ok(Response::new(ExportTraceServiceResponse { partial_success: Some(partial) }))
+                let partial = ExportTracePartialSuccess {
+                    rejected_spans,
+                    error_message: message.to_owned(),
+                };
+                Ok(Response::new(ExportTraceServiceResponse {
+                    partial_success: Some(partial),
+                }))
             }
         }
     }
@@ -73,7 +80,11 @@ impl GrpcServer {
         Self::start_at("127.0.0.1:0".parse().unwrap(), script, None)
     }
 
-    pub(super) fn start_at(address: SocketAddr, script: &Script, tls: Option<ServerTlsConfig>) -> Self {
+    pub(super) fn start_at(
+        address: SocketAddr,
+        script: &Script,
+        tls: Option<ServerTlsConfig>,
+    ) -> Self {
         let listener = std::net::TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -85,9 +96,17 @@ impl GrpcServer {
         let (stop, thread) = run(async move {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             let incoming = tonic::transport::server::TcpIncoming::from(listener);
-            server.add_service(service).serve_with_incoming(incoming).await.unwrap();
+            server
+                .add_service(service)
+                .serve_with_incoming(incoming)
+                .await
+                .unwrap();
         });
-        Self { address, stop: Some(stop), thread: Some(thread) }
+        Self {
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
     }
 
     pub(super) fn start_unix(path: &Path, script: &Script) -> Self {
@@ -97,9 +116,17 @@ impl GrpcServer {
         let (stop, thread) = run(async move {
             let listener = tokio::net::UnixListener::from_std(listener).unwrap();
             let incoming = tokio_stream::wrappers::UnixListenerStream::new(listener);
-            Server::builder().add_service(service).serve_with_incoming(incoming).await.unwrap();
+            Server::builder()
+                .add_service(service)
+                .serve_with_incoming(incoming)
+                .await
+                .unwrap();
         });
-        Self { address: "127.0.0.1:0".parse().unwrap(), stop: Some(stop), thread: Some(thread) }
+        Self {
+            address: "127.0.0.1:0".parse().unwrap(),
+            stop: Some(stop),
+            thread: Some(thread),
+        }
     }
 }
 
@@ -118,10 +145,15 @@ fn service(script: &Script) -> TraceServiceServer<Script> {
         .send_compressed(CompressionEncoding::Gzip)
 }
 
-pub(super) fn run(server: impl Future<Output = ()> + Send + 'static) -> (oneshot::Sender<()>, JoinHandle<()>) {
+pub(super) fn run(
+    server: impl Future<Output = ()> + Send + 'static,
+) -> (oneshot::Sender<()>, JoinHandle<()>) {
     let (stop, stopped) = oneshot::channel::<()>();
     let thread = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async {
             tokio::select! {
                 () = server => {}

@@ -21,14 +21,22 @@ type Body = BoxBody<Bytes, Infallible>;
 
 /// What a server does with its next request; 200 without a body when the script is over.
 pub(super) enum Reply {
-    With { status: u16, headers: Vec<(&'static str, String)>, body: Vec<u8> },
+    With {
+        status: u16,
+        headers: Vec<(&'static str, String)>,
+        body: Vec<u8>,
+    },
     Trailers(Vec<(&'static str, &'static str)>),
     Hang,
 }
 
 impl Reply {
     pub(super) fn status(status: u16) -> Self {
-        Self::With { status, headers: Vec::new(), body: super::spans::CANARY.into() }
+        Self::With {
+            status,
+            headers: Vec::new(),
+            body: super::spans::CANARY.into(),
+        }
     }
 }
 
@@ -58,9 +66,15 @@ impl Script {
         self.received.lock().clone()
     }
 
-    async fn answer(self, request: Request<Incoming>, connection: usize) -> Result<Response<Body>, Infallible> {
+    async fn answer(
+        self,
+        request: Request<Incoming>,
+        connection: usize,
+    ) -> Result<Response<Body>, Infallible> {
         let (head, body) = request.into_parts();
-        let Ok(body) = body.collect().await else { return Ok(Response::new(empty())) };
+        let Ok(body) = body.collect().await else {
+            return Ok(Response::new(empty()));
+        };
         self.received.lock().push(Received {
             path: head.uri.path().to_owned(),
             version: head.version,
@@ -72,7 +86,11 @@ impl Script {
         Ok(match reply {
             None => Response::new(empty()),
             Some(Reply::Hang) => std::future::pending().await,
-            Some(Reply::With { status, headers, body }) => {
+            Some(Reply::With {
+                status,
+                headers,
+                body,
+            }) => {
                 let mut response = Response::new(Full::new(Bytes::from(body)).boxed());
                 *response.status_mut() = StatusCode::from_u16(status).unwrap();
                 for (name, value) in headers {
@@ -81,10 +99,15 @@ impl Script {
                 response
             }
             Some(Reply::Trailers(pairs)) => {
-                let trailers = pairs.into_iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+                let trailers = pairs
+                    .into_iter()
+                    .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
                 let frame = Ok(Frame::trailers(trailers.collect()));
-                let mut response = Response::new(StreamBody::new(tokio_stream::once(frame)).boxed());
-                response.headers_mut().insert("content-type", "application/grpc".parse().unwrap());
+                let mut response =
+                    Response::new(StreamBody::new(tokio_stream::once(frame)).boxed());
+                response
+                    .headers_mut()
+                    .insert("content-type", "application/grpc".parse().unwrap());
                 response
             }
         })
@@ -107,13 +130,21 @@ impl HttpServer {
         Self::start_at("127.0.0.1:0".parse().unwrap(), script, None)
     }
 
-    pub(super) fn start_at(address: SocketAddr, script: &Script, tls: Option<rustls::ServerConfig>) -> Self {
+    pub(super) fn start_at(
+        address: SocketAddr,
+        script: &Script,
+        tls: Option<rustls::ServerConfig>,
+    ) -> Self {
         let listener = std::net::TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         listener.set_nonblocking(true).unwrap();
         let acceptor = tls.map(|config| tokio_rustls::TlsAcceptor::from(Arc::new(config)));
         let (stop, thread) = run(serve(listener, script.clone(), acceptor));
-        Self { address, stop: Some(stop), thread: Some(thread) }
+        Self {
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
     }
 }
 
@@ -125,20 +156,33 @@ impl Drop for HttpServer {
     }
 }
 
-async fn serve(listener: std::net::TcpListener, script: Script, tls: Option<tokio_rustls::TlsAcceptor>) {
+async fn serve(
+    listener: std::net::TcpListener,
+    script: Script,
+    tls: Option<tokio_rustls::TlsAcceptor>,
+) {
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
     let mut connections = JoinSet::new();
     for number in 1.. {
         let (stream, _) = listener.accept().await.unwrap();
         let (script, tls) = (script.clone(), tls.clone());
         connections.spawn(async move {
-            let service = hyper::service::service_fn(move |request| script.clone().answer(request, number));
+            let service =
+                hyper::service::service_fn(move |request| script.clone().answer(request, number));
             let builder = auto::Builder::new(TokioExecutor::new());
             // A client that goes away, or whom TLS refuses, is what some tests want.
             let _ = match tls {
-                None => builder.serve_connection(TokioIo::new(stream), service).await,
+                None => {
+                    builder
+                        .serve_connection(TokioIo::new(stream), service)
+                        .await
+                }
                 Some(tls) => match tls.accept(stream).await {
-                    Ok(stream) => builder.serve_connection(TokioIo::new(stream), service).await,
+                    Ok(stream) => {
+                        builder
+                            .serve_connection(TokioIo::new(stream), service)
+                            .await
+                    }
                     Err(_) => Ok(()),
                 },
             };

@@ -23,7 +23,12 @@ impl<A> SpanFeed<A> {
         let position = from.min(window.end);
         let id = window.register(position);
         drop(window);
-        Self { core, id, position, reader: None }
+        Self {
+            core,
+            id,
+            position,
+            reader: None,
+        }
     }
 
     /// From memory, or the news that there is nothing; `Err` with the end of what only the store has.
@@ -38,7 +43,15 @@ impl<A> SpanFeed<A> {
             Look::End => return Ok(self.at_end(&window)),
             Look::Live(entry) => {
                 let (position, stamp, meta) = (entry.position, entry.stamp, entry.meta);
-                (entry.next, Fed::Live { position, stamp, meta, attachment: Arc::clone(&entry.attachment) })
+                (
+                    entry.next,
+                    Fed::Live {
+                        position,
+                        stamp,
+                        meta,
+                        attachment: Arc::clone(&entry.attachment),
+                    },
+                )
             }
         };
         self.position = next;
@@ -54,21 +67,35 @@ impl<A> SpanFeed<A> {
         if window.closed {
             return Fed::Closed;
         }
-        Fed::Idle { now: window.in_flight.unwrap_or_else(|| self.core.time.now()) }
+        Fed::Idle {
+            now: window.in_flight.unwrap_or_else(|| self.core.time.now()),
+        }
     }
 
     /// From the store; `None` when it has nothing more below `until`.
     fn stored(&mut self, until: u64) -> Option<Fed<A>> {
-        let reader = self.reader.get_or_insert_with(|| self.core.stream.reader(self.position));
+        let reader = self
+            .reader
+            .get_or_insert_with(|| self.core.stream.reader(self.position));
         let before = reader.position();
         let fed = match reader.next_before(until) {
             Ok(None) => None,
             Ok(Some(frame)) => Some(fed_of(frame)),
             Err(ReadError::Damaged { position, next }) => Some(Fed::Damaged { position, next }),
-            Err(ReadError::Gone { position, .. }) => Some(Fed::Damaged { position, next: reader.position() }),
-            Err(_) => Some(Fed::Damaged { position: before, next: reader.position() }),
+            Err(ReadError::Gone { position, .. }) => Some(Fed::Damaged {
+                position,
+                next: reader.position(),
+            }),
+            Err(_) => Some(Fed::Damaged {
+                position: before,
+                next: reader.position(),
+            }),
         };
-        self.position = if fed.is_some() { reader.position() } else { until.max(self.position) };
+        self.position = if fed.is_some() {
+            reader.position()
+        } else {
+            until.max(self.position)
+        };
         if fed.is_none() {
             self.reader = None;
         }
@@ -79,9 +106,20 @@ impl<A> SpanFeed<A> {
 }
 
 fn fed_of<A>(frame: StoredFrame) -> Fed<A> {
-    let StoredFrame { position, next, stamp, meta, body } = frame;
+    let StoredFrame {
+        position,
+        next,
+        stamp,
+        meta,
+        body,
+    } = frame;
     match FrameMeta::unpack(&meta) {
-        Some(meta) => Fed::Stored { position, stamp, meta, body },
+        Some(meta) => Fed::Stored {
+            position,
+            stamp,
+            meta,
+            body,
+        },
         None => Fed::Damaged { position, next },
     }
 }

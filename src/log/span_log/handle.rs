@@ -47,7 +47,10 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
     ///
     /// # Errors
     /// The store's; also when there is no room for a segment that lies beyond `at.beyond`.
-    #[allow(clippy::too_many_arguments, reason = "each is another part's; called once")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "each is another part's; called once"
+    )]
     pub fn open(
         directory: &Directory,
         settings: &LogSettings,
@@ -58,7 +61,16 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
         clock: SharedClock,
         at: OpenAt,
     ) -> Result<Arc<Self>, LogError> {
-        Self::over(directory.spans()?, settings, memory, cache_bytes, window_bytes, services, clock, at)
+        Self::over(
+            directory.spans()?,
+            settings,
+            memory,
+            cache_bytes,
+            window_bytes,
+            services,
+            clock,
+            at,
+        )
     }
 
     /// Over a stream that is already there.
@@ -73,7 +85,9 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
         clock: SharedClock,
         at: OpenAt,
     ) -> Result<Arc<Self>, LogError> {
-        stream.open_beyond(at.beyond).map_err(|error| LogError::Settings(format!("opening the span log: {error}")))?;
+        stream
+            .open_beyond(at.beyond)
+            .map_err(|error| LogError::Settings(format!("opening the span log: {error}")))?;
         let last = stream.last_stamp().max(at.stamp);
         let core = Arc::new(Core {
             time: LogTime::starting(clock, (last > 0).then_some(last)),
@@ -88,12 +102,18 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
             stream,
         });
         let active = (core.stream.active_base(), core.time.now());
-        let (shared, retention) = (Arc::clone(&core), Retention::new(settings.retention, active));
+        let (shared, retention) = (
+            Arc::clone(&core),
+            Retention::new(settings.retention, active),
+        );
         let thread = std::thread::Builder::new()
             .name("log-writer".to_owned())
             .spawn(move || writer::run(shared, retention))
             .map_err(LogError::io("starting the log's writer"))?;
-        Ok(Arc::new(Self { core, thread: Mutex::new(Some(thread)) }))
+        Ok(Arc::new(Self {
+            core,
+            thread: Mutex::new(Some(thread)),
+        }))
     }
 
     /// Log time now, nanoseconds.
@@ -116,9 +136,18 @@ impl<A: Send + Sync + 'static> Log<A> for SpanLog<A> {
         if let Some(bytes) = self.core.cache.get(place) {
             return Ok(bytes);
         }
-        let damaged = || ReadError::Damaged { position: place.position, next: place.position };
-        let offset = place.offset.checked_sub(PIECE_HEADER as u32).ok_or_else(damaged)?;
-        let length = place.length.checked_add(PIECE_HEADER as u32).ok_or_else(damaged)?;
+        let damaged = || ReadError::Damaged {
+            position: place.position,
+            next: place.position,
+        };
+        let offset = place
+            .offset
+            .checked_sub(PIECE_HEADER as u32)
+            .ok_or_else(damaged)?;
+        let length = place
+            .length
+            .checked_add(PIECE_HEADER as u32)
+            .ok_or_else(damaged)?;
         let piece = self.core.stream.read_at(place.position, offset, length)?;
         checked_body(&piece).ok_or_else(damaged)
     }

@@ -24,6 +24,11 @@ impl Holds {
 
     /// Everything below is needed by nobody.
     pub(super) fn least(&self) -> u64 {
-        self.positions.lock().values().copied().min().unwrap_or(u64::MAX)
+        self.positions
+            .lock()
+            .values()
+            .copied()
+            .min()
+            .unwrap_or(u64::MAX)
     }
 }

@@ -43,9 +43,15 @@ impl<A> Core<A> {
         for block in blocks {
             let account = self.services.account(block.service);
             let refusal = if self.on_full == OnFull::Refuse && account.is_full() {
-                AppendError::Full { reason: "service memory", retry_after: RETRY_AFTER_MEMORY }
+                AppendError::Full {
+                    reason: "service memory",
+                    retry_after: RETRY_AFTER_MEMORY,
+                }
             } else if account.over_share.load(Ordering::Relaxed) {
-                AppendError::Full { reason: "log share", retry_after: RETRY_AFTER_DISK }
+                AppendError::Full {
+                    reason: "log share",
+                    retry_after: RETRY_AFTER_DISK,
+                }
             } else {
                 continue;
             };
@@ -57,7 +63,13 @@ impl<A> Core<A> {
 
     fn charged(&self, request: Append<A>, answer: super::core::Answer) -> Pending<A> {
         let window_bytes = window_bytes_of(&request);
-        let Append { meta, blocks, attachment, attachment_bytes, reservation } = request;
+        let Append {
+            meta,
+            blocks,
+            attachment,
+            attachment_bytes,
+            reservation,
+        } = request;
         let total: u64 = blocks.iter().map(|block| block.bytes.len() as u64).sum();
         let mut block_charges = Vec::with_capacity(blocks.len());
         let mut charges = Vec::with_capacity(blocks.len());
@@ -66,9 +78,21 @@ impl<A> Core<A> {
             let bytes = block.bytes.len() as u64;
             // The attachment is everybody's: each service bears it in proportion to its bytes.
             let part = u128::from(attachment_bytes) * u128::from(bytes) / u128::from(total.max(1));
-            charges.push(IntakeCharge::new(account.clone(), u64::try_from(part).unwrap_or(u64::MAX)));
+            charges.push(IntakeCharge::new(
+                account.clone(),
+                u64::try_from(part).unwrap_or(u64::MAX),
+            ));
             block_charges.push(IntakeCharge::new(account, bytes));
         }
-        Pending { meta, blocks, attachment, window_bytes, reservation, block_charges, charges, answer }
+        Pending {
+            meta,
+            blocks,
+            attachment,
+            window_bytes,
+            reservation,
+            block_charges,
+            charges,
+            answer,
+        }
     }
 }

@@ -14,11 +14,16 @@ impl LogTime {
     pub(super) fn starting(clock: SharedClock, base: Option<Nanos>) -> Self {
         let base = base.unwrap_or_else(|| clock.unix());
         let opened = clock.monotonic();
-        Self { clock, base, opened }
+        Self {
+            clock,
+            base,
+            opened,
+        }
     }
 
     /// Now.
     pub(super) fn now(&self) -> Nanos {
-        self.base.saturating_add(self.clock.monotonic().saturating_sub(self.opened))
+        self.base
+            .saturating_add(self.clock.monotonic().saturating_sub(self.opened))
     }
 }

@@ -44,7 +44,9 @@ pub(super) fn frame_len_of(blocks: &[Block]) -> u64 {
 
 /// The bytes of a request as the window counts them: whichever is more, what is held or what is reserved for it.
 pub(super) fn window_bytes_of<A>(request: &Append<A>) -> u64 {
-    request.attachment_bytes.max(request.reservation.as_ref().map_or(0, Reservation::bytes))
+    request
+        .attachment_bytes
+        .max(request.reservation.as_ref().map_or(0, Reservation::bytes))
 }
 
 /// What the writer finds.
@@ -71,7 +73,13 @@ struct State<A> {
 
 impl<A> Queue<A> {
     pub(super) fn new() -> Self {
-        Self { state: Mutex::new(State { waiting: VecDeque::new(), stopping: false }), filled: Condvar::new() }
+        Self {
+            state: Mutex::new(State {
+                waiting: VecDeque::new(),
+                stopping: false,
+            }),
+            filled: Condvar::new(),
+        }
     }
 
     /// The request back when the log is stopping.
@@ -93,11 +101,19 @@ impl<A> Queue<A> {
             self.filled.wait_for(&mut state, patience);
         }
         let Some(first) = state.waiting.pop_front() else {
-            return if state.stopping { Taken::Stop } else { Taken::Nothing };
+            return if state.stopping {
+                Taken::Stop
+            } else {
+                Taken::Nothing
+            };
         };
         let mut bytes = first.frame_len();
         // A first one that does not fit opens a segment.
-        let limit = if bytes > room { BATCH_BYTES } else { BATCH_BYTES.min(room) };
+        let limit = if bytes > room {
+            BATCH_BYTES
+        } else {
+            BATCH_BYTES.min(room)
+        };
         let mut batch = vec![first];
         while let Some(next) = state.waiting.front().map(Pending::frame_len) {
             bytes += next;

@@ -34,14 +34,23 @@ impl Retention {
     /// `active` is the segment that is written to, and log time now.
     pub(super) fn new(age: Option<Duration>, active: (u64, u64)) -> Self {
         let age = age.map(|age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
-        Self { age, segments: BTreeMap::new(), totals: HashMap::new(), marked: false, active }
+        Self {
+            age,
+            segments: BTreeMap::new(),
+            totals: HashMap::new(),
+            marked: false,
+            active,
+        }
     }
 
     /// Lets old segments go until `total` bytes can be appended.
     pub(super) fn make_room<A>(&mut self, core: &Core<A>, total: u64) -> Result<(), AppendError> {
         while !core.stream.has_room(total) {
             if !self.release_oldest(core) {
-                return Err(AppendError::Full { reason: "log full", retry_after: RETRY_AFTER_DISK });
+                return Err(AppendError::Full {
+                    reason: "log full",
+                    retry_after: RETRY_AFTER_DISK,
+                });
             }
         }
         Ok(())
@@ -52,7 +61,8 @@ impl Retention {
         let Some(oldest) = core.stream.segments().first().copied() else {
             return false;
         };
-        let released = oldest.end <= core.holds.least() && core.stream.release_before(oldest.end) > 0;
+        let released =
+            oldest.end <= core.holds.least() && core.stream.release_before(oldest.end) > 0;
         self.forget_below(core.stream.start());
         released
     }
@@ -63,7 +73,12 @@ impl Retention {
             let now = core.time.now();
             self.seal_in_time(core, age, now);
             let oldest_allowed = now.saturating_sub(age);
-            while core.stream.oldest_sealed().is_some_and(|s| s.stamp < oldest_allowed) && self.release_oldest(core) {}
+            while core
+                .stream
+                .oldest_sealed()
+                .is_some_and(|s| s.stamp < oldest_allowed)
+                && self.release_oldest(core)
+            {}
         }
         self.mark(core);
     }
@@ -101,7 +116,8 @@ impl Retention {
 
     fn mark<A>(&mut self, core: &Core<A>) {
         let capacity = core.stream.max_bytes();
-        let pressed = core.stream.bytes_from(core.holds.least()) > capacity / SHARED_PART.1 * SHARED_PART.0;
+        let pressed =
+            core.stream.bytes_from(core.holds.least()) > capacity / SHARED_PART.1 * SHARED_PART.0;
         if !pressed && !self.marked {
             return;
         }
@@ -114,6 +130,8 @@ impl Retention {
     }
 
     fn is_over(&self, account: &Arc<Account>, share: u64) -> bool {
-        self.totals.get(&account.id).is_some_and(|total| *total > share)
+        self.totals
+            .get(&account.id)
+            .is_some_and(|total| *total > share)
     }
 }

@@ -74,8 +74,17 @@ impl Setup {
         let services = Arc::new(Services::new(&self.memory));
         let shared = Arc::clone(&services);
         let clock = Arc::clone(&self.clock);
-        let log =
-            SpanLog::over(stream, &self.log, &self.memory, self.cache, self.window, shared, clock, self.at).unwrap();
+        let log = SpanLog::over(
+            stream,
+            &self.log,
+            &self.memory,
+            self.cache,
+            self.window,
+            shared,
+            clock,
+            self.at,
+        )
+        .unwrap();
         Opened { log, services }
     }
 }
@@ -83,13 +92,32 @@ impl Setup {
 impl Opened {
     fn request(&self, service: &str, tag: u32, bodies: &[&[u8]]) -> Append<u32> {
         let pieces = bodies.len() as u32;
-        let block = Block { service: self.services.intern(service), bytes: body_of(bodies), pieces };
-        let meta = FrameMeta { source: SourceId(1), signal: Signal::Traces, version: 1, pieces, spans: pieces };
-        Append { meta, blocks: vec![block], attachment: tag, attachment_bytes: 100, reservation: None }
+        let block = Block {
+            service: self.services.intern(service),
+            bytes: body_of(bodies),
+            pieces,
+        };
+        let meta = FrameMeta {
+            source: SourceId(1),
+            signal: Signal::Traces,
+            version: 1,
+            pieces,
+            spans: pieces,
+        };
+        Append {
+            meta,
+            blocks: vec![block],
+            attachment: tag,
+            attachment_bytes: 100,
+            reservation: None,
+        }
     }
 
     fn append(&self, service: &str, tag: u32, bodies: &[&[u8]]) -> Result<u64, AppendError> {
-        self.log.append(self.request(service, tag, bodies)).blocking_recv().unwrap()
+        self.log
+            .append(self.request(service, tag, bodies))
+            .blocking_recv()
+            .unwrap()
     }
 
     fn count(&self, service: &str, what: fn(&crate::log::Account) -> u64) -> u64 {
@@ -100,7 +128,13 @@ impl Opened {
 /// The places of the pieces of a frame with these bodies.
 fn refs(position: u64, bodies: &[&[u8]]) -> Vec<Ref> {
     let found = pieces(&body_of(bodies)).map(Result::unwrap);
-    found.map(|p| Ref { position, offset: p.offset, length: p.body.len() as u32 }).collect()
+    found
+        .map(|p| Ref {
+            position,
+            offset: p.offset,
+            length: p.body.len() as u32,
+        })
+        .collect()
 }
 
 /// Positions as a feed hands them out, with how: `l`ive, `s`tored.
@@ -135,21 +169,39 @@ fn what_is_acknowledged_is_fed_and_read_back_also_after_a_restart() {
     let bodies: [&[u8]; 2] = [b"first trace", b"second"];
     let opened = setup.open();
     let mut feed = opened.log.feed(0);
-    let positions: Vec<u64> = (0..50).map(|tag| opened.append("a", tag, &bodies).unwrap()).collect();
+    let positions: Vec<u64> = (0..50)
+        .map(|tag| opened.append("a", tag, &bodies).unwrap())
+        .collect();
     for (tag, expected) in positions.iter().enumerate() {
-        let Fed::Live { position, attachment, meta, .. } = feed.next(SOON) else { panic!("not live") };
-        assert_eq!((position, *attachment, meta.spans), (*expected, tag as u32, 2));
+        let Fed::Live {
+            position,
+            attachment,
+            meta,
+            ..
+        } = feed.next(SOON)
+        else {
+            panic!("not live")
+        };
+        assert_eq!(
+            (position, *attachment, meta.spans),
+            (*expected, tag as u32, 2)
+        );
     }
     assert!(matches!(feed.next(NOW), Fed::Idle { .. }));
     opened.log.stop();
     assert!(matches!(feed.next(SOON), Fed::Closed));
-    assert!(matches!(opened.append("a", 0, &bodies), Err(AppendError::Stopping)));
+    assert!(matches!(
+        opened.append("a", 0, &bodies),
+        Err(AppendError::Stopping)
+    ));
     drop((feed, opened));
 
     let opened = setup.open();
     let mut feed = opened.log.feed(positions[7]);
     for expected in &positions[7..] {
-        let Fed::Stored { position, body, .. } = feed.next(SOON) else { panic!("not stored") };
+        let Fed::Stored { position, body, .. } = feed.next(SOON) else {
+            panic!("not stored")
+        };
         assert_eq!((position, body), (*expected, body_of(&bodies)));
     }
     let last = opened.append("a", 99, &bodies).unwrap();
@@ -157,8 +209,17 @@ fn what_is_acknowledged_is_fed_and_read_back_also_after_a_restart() {
     for position in [positions[0], last] {
         for (place, body) in refs(position, &bodies).into_iter().zip(bodies) {
             assert_eq!(opened.log.read(place).unwrap(), body);
-            let off = Ref { offset: place.offset + 1, ..place };
-            assert!(matches!(opened.log.read(Ref { position: positions[0], ..off }), Err(ReadError::Damaged { .. })));
+            let off = Ref {
+                offset: place.offset + 1,
+                ..place
+            };
+            assert!(matches!(
+                opened.log.read(Ref {
+                    position: positions[0],
+                    ..off
+                }),
+                Err(ReadError::Damaged { .. })
+            ));
         }
     }
     assert_eq!(opened.log.stats().frames, 1);
@@ -166,7 +227,10 @@ fn what_is_acknowledged_is_fed_and_read_back_also_after_a_restart() {
 
 #[test]
 fn a_feed_that_falls_behind_reads_the_store_and_sees_the_same_order() {
-    let setup = Setup { window: 1000, ..Setup::default() };
+    let setup = Setup {
+        window: 1000,
+        ..Setup::default()
+    };
     let opened = setup.open();
     let (mut fast, mut slow) = (opened.log.feed(0), opened.log.feed(0));
     let mut expected = Vec::new();
@@ -176,15 +240,33 @@ fn a_feed_that_falls_behind_reads_the_store_and_sees_the_same_order() {
         seen.extend(drain(&mut *fast));
     }
     assert_eq!(seen, expected.iter().map(|p| (*p, 'l')).collect::<Vec<_>>());
-    assert_eq!(opened.log.stats().window_bytes, 1000, "ten frames of 100 bytes");
+    assert_eq!(
+        opened.log.stats().window_bytes,
+        1000,
+        "ten frames of 100 bytes"
+    );
     let how = |index| if index < 20 { 's' } else { 'l' };
-    let all: Vec<_> = expected.iter().enumerate().map(|(index, p)| (*p, how(index))).collect();
+    let all: Vec<_> = expected
+        .iter()
+        .enumerate()
+        .map(|(index, p)| (*p, how(index)))
+        .collect();
     assert_eq!(drain(&mut *slow), all);
-    assert_eq!(opened.log.stats().window_bytes, 0, "everybody has everything");
+    assert_eq!(
+        opened.log.stats().window_bytes,
+        0,
+        "everybody has everything"
+    );
     for tag in 0..15 {
         expected.push(opened.append("a", tag, &[b"x"]).unwrap());
     }
-    assert_eq!(drain(&mut *slow).iter().map(|(p, _)| *p).collect::<Vec<_>>(), expected[30..]);
+    assert_eq!(
+        drain(&mut *slow)
+            .iter()
+            .map(|(p, _)| *p)
+            .collect::<Vec<_>>(),
+        expected[30..]
+    );
 }
 
 #[test]
@@ -198,18 +280,31 @@ fn the_intake_budget_is_given_back_when_every_feed_has_the_frame() {
     request.reservation = Some(reservation);
     opened.log.append(request).blocking_recv().unwrap().unwrap();
     assert_eq!(opened.log.stats().window_bytes, 4000);
-    assert_eq!(opened.count("a", |a| a.intake.load(Ordering::Relaxed)), 100, "the attachment");
+    assert_eq!(
+        opened.count("a", |a| a.intake.load(Ordering::Relaxed)),
+        100,
+        "the attachment"
+    );
     drain(&mut *feeds[0]);
     assert_eq!(budget.used(), 4000);
     drain(&mut *feeds[1]);
-    assert_eq!((budget.used(), opened.count("a", |a| a.intake.load(Ordering::Relaxed))), (0, 0));
+    assert_eq!(
+        (
+            budget.used(),
+            opened.count("a", |a| a.intake.load(Ordering::Relaxed))
+        ),
+        (0, 0)
+    );
 }
 
 #[test]
 fn log_time_begins_at_the_wall_clock_and_stands_still_while_down() {
     let place = tempfile::tempdir().unwrap();
     let clock = Arc::new(ManualClock::at(1000 * SECOND));
-    let mut setup = Setup { clock: clock.clone(), ..Setup::default() };
+    let mut setup = Setup {
+        clock: clock.clone(),
+        ..Setup::default()
+    };
     setup.log.store = StoreKind::Disk(place.path().to_owned());
     let opened = setup.open();
     let mut feed = opened.log.feed(0);
@@ -227,7 +322,10 @@ fn log_time_begins_at_the_wall_clock_and_stands_still_while_down() {
     assert_eq!(opened.log.stats().oldest_stamp, Some(1001 * SECOND));
     let end = opened.log.end();
     drop(opened);
-    setup.at = OpenAt { beyond: end + 10_000, stamp: 1050 * SECOND };
+    setup.at = OpenAt {
+        beyond: end + 10_000,
+        stamp: 1050 * SECOND,
+    };
     let opened = setup.open();
     assert_eq!(opened.log.now(), 1050 * SECOND);
     assert!(opened.append("a", 1, &[b"x"]).unwrap() > end + 10_000);
@@ -250,15 +348,37 @@ fn a_full_service_is_refused_and_only_it_until_its_traces_are_decided() {
         }
         drain(&mut *feed);
     };
-    assert!(matches!(refused, AppendError::Full { reason: "service memory", .. }), "{refused}");
-    assert!((10..16).contains(&taken.len()), "{} requests of 516 bytes in 7500", taken.len());
+    assert!(
+        matches!(
+            refused,
+            AppendError::Full {
+                reason: "service memory",
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    assert!(
+        (10..16).contains(&taken.len()),
+        "{} requests of 516 bytes in 7500",
+        taken.len()
+    );
     opened.append("quiet", 0, &[&body]).unwrap();
-    assert_eq!(opened.count("noisy", |a| a.refused.load(Ordering::Relaxed)), 1);
-    assert_eq!(opened.count("quiet", |a| a.refused.load(Ordering::Relaxed)), 0);
+    assert_eq!(
+        opened.count("noisy", |a| a.refused.load(Ordering::Relaxed)),
+        1
+    );
+    assert_eq!(
+        opened.count("quiet", |a| a.refused.load(Ordering::Relaxed)),
+        0
+    );
     assert!(opened.log.stats().refused.contains(&("service memory", 1)));
     opened.log.settle(&mut taken.iter().copied().take(5));
     opened.append("noisy", 0, &[&body]).unwrap();
-    assert_eq!(opened.count("noisy", |a| a.spilled.load(Ordering::Relaxed)), 0);
+    assert_eq!(
+        opened.count("noisy", |a| a.spilled.load(Ordering::Relaxed)),
+        0
+    );
 }
 
 #[test]
@@ -268,14 +388,26 @@ fn spilled_payload_is_read_from_the_store() {
     let opened = setup.open();
     let quiet = opened.append("quiet", 0, &[b"stays"]).unwrap();
     let bodies: Vec<Vec<u8>> = (0..100u8).map(|n| vec![n; 500]).collect();
-    let positions: Vec<u64> = bodies.iter().map(|b| opened.append("noisy", 0, &[b]).unwrap()).collect();
+    let positions: Vec<u64> = bodies
+        .iter()
+        .map(|b| opened.append("noisy", 0, &[b]).unwrap())
+        .collect();
     for (body, position) in bodies.iter().zip(positions) {
         assert_eq!(opened.log.read(refs(position, &[body])[0]).unwrap(), body);
     }
-    assert_eq!(opened.log.read(refs(quiet, &[b"stays"])[0]).unwrap(), &b"stays"[..]);
+    assert_eq!(
+        opened.log.read(refs(quiet, &[b"stays"])[0]).unwrap(),
+        &b"stays"[..]
+    );
     assert!(opened.count("noisy", |a| a.cache.load(Ordering::Relaxed)) <= 8000);
-    assert_eq!(opened.count("noisy", |a| a.spilled.load(Ordering::Relaxed)), 516 * (100 - 12));
-    assert_eq!(opened.count("quiet", |a| a.spilled.load(Ordering::Relaxed)), 0);
+    assert_eq!(
+        opened.count("noisy", |a| a.spilled.load(Ordering::Relaxed)),
+        516 * (100 - 12)
+    );
+    assert_eq!(
+        opened.count("quiet", |a| a.spilled.load(Ordering::Relaxed)),
+        0
+    );
 }
 
 #[test]
@@ -292,14 +424,29 @@ fn what_is_held_stays_and_the_log_refuses_instead() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(refused, AppendError::Full { reason: "log full", .. }), "{refused}");
+    assert!(
+        matches!(
+            refused,
+            AppendError::Full {
+                reason: "log full",
+                ..
+            }
+        ),
+        "{refused}"
+    );
     let stats = opened.log.stats();
-    assert!(stats.bytes <= stats.max_bytes && stats.bytes + 65_536 > stats.max_bytes, "{stats:?}");
+    assert!(
+        stats.bytes <= stats.max_bytes && stats.bytes + 65_536 > stats.max_bytes,
+        "{stats:?}"
+    );
     opened.log.read(refs(first, &[&body])[0]).unwrap();
     opened.log.hold("one", last);
     opened.append("a", 0, &[&body]).unwrap();
     assert!(opened.log.start() > first);
-    assert!(matches!(opened.log.read(refs(first, &[&body])[0]), Ok(_) | Err(ReadError::Gone { .. })));
+    assert!(matches!(
+        opened.log.read(refs(first, &[&body])[0]),
+        Ok(_) | Err(ReadError::Gone { .. })
+    ));
     opened.log.read(refs(last, &[&body])[0]).unwrap();
     opened.log.forget_holder("one");
     for _ in 0..200 {
@@ -311,7 +458,10 @@ fn what_is_held_stays_and_the_log_refuses_instead() {
 #[test]
 fn old_segments_go_by_age_when_nobody_holds_them() {
     let clock = Arc::new(ManualClock::at(1000 * SECOND));
-    let mut setup = Setup { clock: clock.clone(), ..Setup::default() };
+    let mut setup = Setup {
+        clock: clock.clone(),
+        ..Setup::default()
+    };
     setup.log.retention = Some(Duration::from_secs(60));
     let opened = setup.open();
     let body = vec![1; 30_000];
@@ -342,7 +492,16 @@ fn the_last_fifth_is_refused_first_to_who_has_more_than_an_equal_part() {
             break error;
         }
     };
-    assert!(matches!(refused, AppendError::Full { reason: "log share", .. }), "{refused}");
+    assert!(
+        matches!(
+            refused,
+            AppendError::Full {
+                reason: "log share",
+                ..
+            }
+        ),
+        "{refused}"
+    );
     let mut more = 0;
     let refused = loop {
         match opened.append("quiet", 0, &[&body]) {
@@ -350,7 +509,16 @@ fn the_last_fifth_is_refused_first_to_who_has_more_than_an_equal_part() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(refused, AppendError::Full { reason: "log full", .. }), "{refused}");
+    assert!(
+        matches!(
+            refused,
+            AppendError::Full {
+                reason: "log full",
+                ..
+            }
+        ),
+        "{refused}"
+    );
     assert!(more > 5, "{more} requests more");
     assert!(opened.append("noisy", 0, &[&body]).is_err());
     opened.log.hold("decide", u64::MAX);
@@ -363,13 +531,20 @@ fn a_request_over_a_segment_is_refused_for_good_and_costs_its_neighbours_nothing
     let body = vec![1; 64 << 10];
     let large = opened.log.append(opened.request("a", 0, &[&body]));
     let small = opened.log.append(opened.request("a", 0, &[b"x"]));
-    assert!(matches!(large.blocking_recv().unwrap(), Err(AppendError::TooLarge { .. })));
+    assert!(matches!(
+        large.blocking_recv().unwrap(),
+        Err(AppendError::TooLarge { .. })
+    ));
     small.blocking_recv().unwrap().unwrap();
 }
 
 #[test]
 fn many_senders_get_one_order() {
-    let opened = Setup { window: 5000, ..Setup::default() }.open();
+    let opened = Setup {
+        window: 5000,
+        ..Setup::default()
+    }
+    .open();
     let mut feeds = [opened.log.feed(0), opened.log.feed(0)];
     let orders: Vec<Vec<u64>> = std::thread::scope(|scope| {
         let readers: Vec<_> = feeds
@@ -380,9 +555,12 @@ fn many_senders_get_one_order() {
                     let mut time = 0;
                     while order.len() < 800 {
                         let (position, stamp) = match feed.next(SOON) {
-                            Fed::Live { position, stamp, .. } | Fed::Stored { position, stamp, .. } => {
-                                (position, stamp)
+                            Fed::Live {
+                                position, stamp, ..
                             }
+                            | Fed::Stored {
+                                position, stamp, ..
+                            } => (position, stamp),
                             Fed::Idle { now } => {
                                 time = now;
                                 continue;
@@ -400,17 +578,26 @@ fn many_senders_get_one_order() {
         for sender in 0..4u32 {
             let opened = &opened;
             scope.spawn(move || {
-                (0..200).for_each(|tag| assert!(opened.append("a", sender * 1000 + tag, &[b"x"]).is_ok()))
+                (0..200).for_each(|tag| {
+                    assert!(opened.append("a", sender * 1000 + tag, &[b"x"]).is_ok())
+                })
             });
         }
-        readers.into_iter().map(|reader| reader.join().unwrap()).collect()
+        readers
+            .into_iter()
+            .map(|reader| reader.join().unwrap())
+            .collect()
     });
     assert!(orders[0].is_sorted() && orders[0] == orders[1]);
     assert_eq!(opened.log.stats().frames, 800);
 }
 
-const FAILING: StreamSettings =
-    StreamSettings { segment_size: 4096, max_bytes: 4 * 4096, durability: Durability::Fsync, preallocate_all: false };
+const FAILING: StreamSettings = StreamSettings {
+    segment_size: 4096,
+    max_bytes: 4 * 4096,
+    durability: Durability::Fsync,
+    preallocate_all: false,
+};
 
 fn over(storage: &SimulatedStorage, settings: StreamSettings) -> Opened {
     Setup::default().open_over(Stream::open(Arc::new(storage.clone()), settings).unwrap())
@@ -418,7 +605,12 @@ fn over(storage: &SimulatedStorage, settings: StreamSettings) -> Opened {
 
 #[test]
 fn a_failed_write_or_sync_is_a_refusal_and_the_log_goes_on() {
-    for (call, fault) in [(1, Fault::NoSpace), (1, Fault::Io), (2, Fault::Io), (1, Fault::Short)] {
+    for (call, fault) in [
+        (1, Fault::NoSpace),
+        (1, Fault::Io),
+        (2, Fault::Io),
+        (1, Fault::Short),
+    ] {
         let storage = SimulatedStorage::new(1);
         let opened = over(&storage, FAILING);
         let mut feed = opened.log.feed(0);
@@ -427,18 +619,39 @@ fn a_failed_write_or_sync_is_a_refusal_and_the_log_goes_on() {
         let result = opened.append("a", 1, &[b"second"]);
         let expected = match fault {
             Fault::Short => result.is_ok(),
-            Fault::NoSpace => matches!(result, Err(AppendError::Full { reason: "disk full", .. })),
+            Fault::NoSpace => matches!(
+                result,
+                Err(AppendError::Full {
+                    reason: "disk full",
+                    ..
+                })
+            ),
             _ => matches!(result, Err(AppendError::Io(_))),
         };
         assert!(expected, "{fault:?} at {call}: {result:?}");
         let third = opened.append("a", 2, &[b"third"]).unwrap();
-        let seen: Vec<u64> = drain(&mut *feed).iter().map(|(position, _)| *position).collect();
-        assert_eq!(seen, [Some(first), result.ok(), Some(third)].into_iter().flatten().collect::<Vec<_>>());
+        let seen: Vec<u64> = drain(&mut *feed)
+            .iter()
+            .map(|(position, _)| *position)
+            .collect();
+        assert_eq!(
+            seen,
+            [Some(first), result.ok(), Some(third)]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+        );
         assert_eq!(opened.count("a", |a| a.intake.load(Ordering::Relaxed)), 0);
-        assert_eq!(opened.log.read(refs(third, &[b"third"])[0]).unwrap(), &b"third"[..]);
+        assert_eq!(
+            opened.log.read(refs(third, &[b"third"])[0]).unwrap(),
+            &b"third"[..]
+        );
         drop((feed, opened));
         let opened = over(&storage.restart(Outage::Power), FAILING);
-        assert_eq!(drain(&mut *opened.log.feed(0)), seen.iter().map(|p| (*p, 's')).collect::<Vec<_>>());
+        assert_eq!(
+            drain(&mut *opened.log.feed(0)),
+            seen.iter().map(|p| (*p, 's')).collect::<Vec<_>>()
+        );
     }
 }
 
@@ -452,7 +665,16 @@ fn a_disk_that_others_filled_takes_what_an_old_segment_makes_room_for() {
     // The next segment cannot be created, and the one before it is held.
     storage.plan(1, Fault::NoSpace);
     let refused = opened.append("a", 0, &[&body]).unwrap_err();
-    assert!(matches!(refused, AppendError::Full { reason: "disk full", .. }), "{refused}");
+    assert!(
+        matches!(
+            refused,
+            AppendError::Full {
+                reason: "disk full",
+                ..
+            }
+        ),
+        "{refused}"
+    );
     let second = opened.append("a", 0, &[&body]).unwrap();
     opened.log.hold("decide", second);
     storage.plan(1, Fault::NoSpace);
@@ -466,37 +688,63 @@ fn a_dead_process_answers_nobody_with_success() {
     let opened = over(&storage, FAILING);
     let mut acknowledged = vec![opened.append("a", 0, &[b"x"]).unwrap()];
     storage.plan(9, Fault::Crash);
-    let waiting: Vec<_> = (0..50).map(|tag| opened.log.append(opened.request("a", tag, &[b"x"]))).collect();
-    acknowledged.extend(waiting.into_iter().filter_map(|answer| answer.blocking_recv().unwrap().ok()));
+    let waiting: Vec<_> = (0..50)
+        .map(|tag| opened.log.append(opened.request("a", tag, &[b"x"])))
+        .collect();
+    acknowledged.extend(
+        waiting
+            .into_iter()
+            .filter_map(|answer| answer.blocking_recv().unwrap().ok()),
+    );
     while let Ok(position) = opened.append("a", 0, &[b"x"]) {
         acknowledged.push(position);
     }
     drop(opened);
     let opened = over(&storage.restart(Outage::Power), FAILING);
     let found = drain(&mut *opened.log.feed(0));
-    assert!(acknowledged.iter().all(|position| found.contains(&(*position, 's'))));
+    assert!(
+        acknowledged
+            .iter()
+            .all(|position| found.contains(&(*position, 's')))
+    );
 }
 
 #[test]
 fn a_damaged_frame_is_reported_and_the_rest_is_fed() {
     let storage = SimulatedStorage::new(4);
     let opened = over(&storage, FAILING);
-    let positions: Vec<u64> = (0..5).map(|tag| opened.append("a", tag, &[b"payload"]).unwrap()).collect();
+    let positions: Vec<u64> = (0..5)
+        .map(|tag| opened.append("a", tag, &[b"payload"]).unwrap())
+        .collect();
     drop(opened);
     let file = storage.open("00000000000000000000").unwrap();
-    file.write_at(&[std::io::IoSlice::new(b"Z")], positions[2] + 66).unwrap();
+    file.write_at(&[std::io::IoSlice::new(b"Z")], positions[2] + 66)
+        .unwrap();
     let opened = over(&storage, FAILING);
     let how = |index| if index == 2 { 'd' } else { 's' };
-    let expected: Vec<_> = positions.iter().enumerate().map(|(index, p)| (*p, how(index))).collect();
+    let expected: Vec<_> = positions
+        .iter()
+        .enumerate()
+        .map(|(index, p)| (*p, how(index)))
+        .collect();
     assert_eq!(drain(&mut *opened.log.feed(0)), expected);
-    assert!(matches!(opened.log.read(refs(positions[2], &[b"payload"])[0]), Err(ReadError::Damaged { .. })));
-    opened.log.read(refs(positions[3], &[b"payload"])[0]).unwrap();
+    assert!(matches!(
+        opened.log.read(refs(positions[2], &[b"payload"])[0]),
+        Err(ReadError::Damaged { .. })
+    ));
+    opened
+        .log
+        .read(refs(positions[3], &[b"payload"])[0])
+        .unwrap();
 }
 
 #[test]
 fn little_traffic_does_not_keep_old_spans() {
     let clock = Arc::new(ManualClock::at(1000 * SECOND));
-    let mut setup = Setup { clock: clock.clone(), ..Setup::default() };
+    let mut setup = Setup {
+        clock: clock.clone(),
+        ..Setup::default()
+    };
     setup.log.retention = Some(Duration::from_secs(60));
     let opened = setup.open();
     let old = opened.append("a", 0, &[b"old"]).unwrap();
@@ -515,7 +763,10 @@ fn a_full_log_can_be_opened_beyond_what_was_named() {
     while opened.append("a", 0, &[&[1; 3000]]).is_ok() {}
     let beyond = opened.log.end() + 100_000;
     drop(opened);
-    let setup = Setup { at: OpenAt { beyond, stamp: 0 }, ..Setup::default() };
+    let setup = Setup {
+        at: OpenAt { beyond, stamp: 0 },
+        ..Setup::default()
+    };
     let opened = setup.open_over(Stream::open(Arc::new(storage), FAILING).unwrap());
     assert_eq!(drain(&mut *opened.log.feed(0)).len(), 4);
     assert!(opened.append("a", 0, &[b"x"]).unwrap() >= beyond);

@@ -27,9 +27,24 @@ pub(super) struct Entry<A> {
 impl<A> Entry<A> {
     /// Of a request that was written.
     pub(super) fn new(position: u64, next: u64, stamp: u64, request: EntryParts<A>) -> Self {
-        let EntryParts { meta, attachment, bytes, reservation, charges } = request;
+        let EntryParts {
+            meta,
+            attachment,
+            bytes,
+            reservation,
+            charges,
+        } = request;
         let attachment = Arc::new(attachment);
-        Self { position, next, stamp, meta, attachment, bytes, _reservation: reservation, _charges: charges }
+        Self {
+            position,
+            next,
+            stamp,
+            meta,
+            attachment,
+            bytes,
+            _reservation: reservation,
+            _charges: charges,
+        }
     }
 }
 
@@ -111,9 +126,13 @@ impl<A> Window<A> {
     /// What lies at `position`.
     pub(super) fn look(&self, position: u64) -> Look<'_, A> {
         if position < self.complete_from {
-            return Look::Store { until: self.complete_from };
+            return Look::Store {
+                until: self.complete_from,
+            };
         }
-        let index = self.entries.partition_point(|entry| entry.position < position);
+        let index = self
+            .entries
+            .partition_point(|entry| entry.position < position);
         self.entries.get(index).map_or(Look::End, Look::Live)
     }
 
@@ -139,9 +158,34 @@ impl<A> Window<A> {
 
 impl<A> Pending<A> {
     /// Splits what the window keeps from what the cache keeps. The charge of the blocks ends here.
-    pub(super) fn into_parts(self) -> (Vec<crate::log::api::Block>, EntryParts<A>, super::core::Answer) {
-        let Self { meta, blocks, attachment, window_bytes, reservation, charges, answer, block_charges } = self;
+    pub(super) fn into_parts(
+        self,
+    ) -> (
+        Vec<crate::log::api::Block>,
+        EntryParts<A>,
+        super::core::Answer,
+    ) {
+        let Self {
+            meta,
+            blocks,
+            attachment,
+            window_bytes,
+            reservation,
+            charges,
+            answer,
+            block_charges,
+        } = self;
         drop(block_charges);
-        (blocks, EntryParts { meta, attachment, bytes: window_bytes, reservation, charges }, answer)
+        (
+            blocks,
+            EntryParts {
+                meta,
+                attachment,
+                bytes: window_bytes,
+                reservation,
+                charges,
+            },
+            answer,
+        )
     }
 }

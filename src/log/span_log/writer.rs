@@ -60,17 +60,36 @@ fn append<A>(
     batch: &[Pending<A>],
 ) -> Result<Vec<u64>, AppendError> {
     retention.make_room(core, batch.iter().map(Pending::frame_len).sum())?;
-    let bodies: Vec<Vec<&[u8]>> = batch.iter().map(|r| r.blocks.iter().map(|block| &*block.bytes).collect()).collect();
-    let frame = |(request, body): (&Pending<A>, _)| OutFrame { stamp, meta: request.meta.pack(), body };
-    let frames: Vec<OutFrame<'_>> = batch.iter().zip(bodies.iter().map(Vec::as_slice)).map(frame).collect();
+    let bodies: Vec<Vec<&[u8]>> = batch
+        .iter()
+        .map(|r| r.blocks.iter().map(|block| &*block.bytes).collect())
+        .collect();
+    let frame = |(request, body): (&Pending<A>, _)| OutFrame {
+        stamp,
+        meta: request.meta.pack(),
+        body,
+    };
+    let frames: Vec<OutFrame<'_>> = batch
+        .iter()
+        .zip(bodies.iter().map(Vec::as_slice))
+        .map(frame)
+        .collect();
     match core.stream.append(&frames) {
         // The disk is full of other things: a segment of ours that nobody needs makes room.
-        Err(AppendError::Full { .. }) if retention.release_oldest(core) => core.stream.append(&frames),
+        Err(AppendError::Full { .. }) if retention.release_oldest(core) => {
+            core.stream.append(&frames)
+        }
         other => other,
     }
 }
 
-fn publish<A>(core: &Core<A>, retention: &mut Retention, stamp: u64, batch: Vec<Pending<A>>, positions: &[u64]) {
+fn publish<A>(
+    core: &Core<A>,
+    retention: &mut Retention,
+    stamp: u64,
+    batch: Vec<Pending<A>>,
+    positions: &[u64],
+) {
     let mut blocks = Vec::with_capacity(batch.len());
     let mut entries = Vec::with_capacity(batch.len());
     let mut answers = Vec::with_capacity(batch.len());
@@ -79,7 +98,9 @@ fn publish<A>(core: &Core<A>, retention: &mut Retention, stamp: u64, batch: Vec<
     for (request, position) in batch.into_iter().zip(positions.iter().copied()) {
         let length = request.frame_len();
         core.counters.frames.fetch_add(1, Ordering::Relaxed);
-        core.counters.spans.fetch_add(u64::from(request.meta.spans), Ordering::Relaxed);
+        core.counters
+            .spans
+            .fetch_add(u64::from(request.meta.spans), Ordering::Relaxed);
         core.counters.bytes.fetch_add(length, Ordering::Relaxed);
         retention.wrote(segment, &request.blocks);
         let (its_blocks, parts, answer) = request.into_parts();

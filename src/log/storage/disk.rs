@@ -21,7 +21,10 @@ pub(crate) struct DiskStorage {
 impl DiskStorage {
     /// The directory at `path`, created where it is missing. `lock` is kept open with it.
     pub(crate) fn at(path: PathBuf, lock: Option<Arc<File>>) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)?;
         Ok(Self { path, lock })
     }
 
@@ -44,11 +47,14 @@ impl Storage for DiskStorage {
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn StorageFile>> {
-        Ok(Arc::new(DiskFile(Self::options().open(self.path.join(name))?)))
+        Ok(Arc::new(DiskFile(
+            Self::options().open(self.path.join(name))?,
+        )))
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
-        let entries = std::fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        let entries =
+            std::fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
         entries.filter_map(Result::transpose).collect()
     }
 

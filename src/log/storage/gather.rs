@@ -27,7 +27,10 @@ pub(crate) fn write_all(
         let now = parts.get(..PARTS_PER_CALL).unwrap_or(parts);
         match file.write_at(now, offset) {
             Ok(0) => {
-                return Err(WriteFailure { dirty, error: ErrorKind::WriteZero.into() });
+                return Err(WriteFailure {
+                    dirty,
+                    error: ErrorKind::WriteZero.into(),
+                });
             }
             Ok(written) => {
                 dirty = true;
@@ -46,7 +49,11 @@ pub(crate) fn write_all(
 }
 
 /// Reads until `buffer` is full or the file ends; the number of bytes read.
-pub(crate) fn read_full(file: &dyn StorageFile, buffer: &mut [u8], mut offset: u64) -> io::Result<usize> {
+pub(crate) fn read_full(
+    file: &dyn StorageFile,
+    buffer: &mut [u8],
+    mut offset: u64,
+) -> io::Result<usize> {
     let mut done = 0;
     while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match file.read_at(rest, offset) {

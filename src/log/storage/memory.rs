@@ -20,7 +20,10 @@ pub(crate) struct MemoryStorage {
 
 impl Storage for MemoryStorage {
     fn create(&self, name: &str, size: u64) -> io::Result<Arc<dyn StorageFile>> {
-        let file = Arc::new(MemoryFile { size, chunks: RwLock::default() });
+        let file = Arc::new(MemoryFile {
+            size,
+            chunks: RwLock::default(),
+        });
         self.files.lock().insert(name.to_owned(), Arc::clone(&file));
         Ok(file)
     }
@@ -33,7 +36,13 @@ impl Storage for MemoryStorage {
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
-        Ok(self.files.lock().keys().chain(self.children.lock().keys()).cloned().collect())
+        Ok(self
+            .files
+            .lock()
+            .keys()
+            .chain(self.children.lock().keys())
+            .cloned()
+            .collect())
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -44,7 +53,11 @@ impl Storage for MemoryStorage {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.files.lock().remove(name).map(drop).ok_or_else(|| ErrorKind::NotFound.into())
+        self.files
+            .lock()
+            .remove(name)
+            .map(drop)
+            .ok_or_else(|| ErrorKind::NotFound.into())
     }
 
     fn sync_dir(&self) -> io::Result<()> {
@@ -52,7 +65,9 @@ impl Storage for MemoryStorage {
     }
 
     fn child(&self, name: &str) -> io::Result<Arc<dyn Storage>> {
-        Ok(Arc::<Self>::clone(self.children.lock().entry(name.to_owned()).or_default()))
+        Ok(Arc::<Self>::clone(
+            self.children.lock().entry(name.to_owned()).or_default(),
+        ))
     }
 
     fn sync_may_stall(&self) -> bool {
@@ -71,15 +86,23 @@ impl MemoryFile {
     fn span(offset: u64, wanted: usize) -> (usize, usize, usize) {
         let chunk = offset / CHUNK as u64;
         let begin = (offset % CHUNK as u64) as usize;
-        (usize::try_from(chunk).unwrap_or(usize::MAX), begin, wanted.min(CHUNK - begin))
+        (
+            usize::try_from(chunk).unwrap_or(usize::MAX),
+            begin,
+            wanted.min(CHUNK - begin),
+        )
     }
 }
 
 impl StorageFile for MemoryFile {
     fn write_at(&self, parts: &[IoSlice<'_>], mut offset: u64) -> io::Result<usize> {
         let total: usize = parts.iter().map(|part| part.len()).sum();
-        let end = offset.checked_add(total as u64).filter(|end| *end <= self.size).ok_or(ErrorKind::FileTooLarge)?;
-        let needed = usize::try_from(end.div_ceil(CHUNK as u64)).map_err(|_| ErrorKind::FileTooLarge)?;
+        let end = offset
+            .checked_add(total as u64)
+            .filter(|end| *end <= self.size)
+            .ok_or(ErrorKind::FileTooLarge)?;
+        let needed =
+            usize::try_from(end.div_ceil(CHUNK as u64)).map_err(|_| ErrorKind::FileTooLarge)?;
         let mut chunks = self.chunks.write();
         while chunks.len() < needed {
             chunks.push(vec![0; CHUNK].into_boxed_slice());
@@ -89,7 +112,10 @@ impl StorageFile for MemoryFile {
             while !rest.is_empty() {
                 let (chunk, begin, length) = Self::span(offset, rest.len());
                 let (now, later) = rest.split_at(length);
-                if let Some(target) = chunks.get_mut(chunk).and_then(|c| c.get_mut(begin..begin + length)) {
+                if let Some(target) = chunks
+                    .get_mut(chunk)
+                    .and_then(|c| c.get_mut(begin..begin + length))
+                {
                     target.copy_from_slice(now);
                 }
                 offset += length as u64;
@@ -129,15 +155,27 @@ mod tests {
 
     #[test]
     fn bytes_across_chunks_come_back() {
-        let file = MemoryStorage::default().create("a", 3 * CHUNK as u64).unwrap();
+        let file = MemoryStorage::default()
+            .create("a", 3 * CHUNK as u64)
+            .unwrap();
         let bytes: Vec<u8> = (0..CHUNK + 100).map(|i| (i % 251) as u8).collect();
         let (one, two) = bytes.split_at(70);
         let at = CHUNK as u64 - 50;
-        assert_eq!(file.write_at(&[IoSlice::new(one), IoSlice::new(two)], at).unwrap(), bytes.len());
+        assert_eq!(
+            file.write_at(&[IoSlice::new(one), IoSlice::new(two)], at)
+                .unwrap(),
+            bytes.len()
+        );
         let mut read = vec![1; bytes.len() + 1];
-        assert_eq!(super::super::read_full(&*file, &mut read, at).unwrap(), read.len());
+        assert_eq!(
+            super::super::read_full(&*file, &mut read, at).unwrap(),
+            read.len()
+        );
         assert_eq!(read.split_last(), Some((&0, &bytes[..])));
-        assert!(file.write_at(&[IoSlice::new(one)], 3 * CHUNK as u64 - 69).is_err());
+        assert!(
+            file.write_at(&[IoSlice::new(one)], 3 * CHUNK as u64 - 69)
+                .is_err()
+        );
         assert_eq!(file.read_at(&mut read, 3 * CHUNK as u64).unwrap(), 0);
     }
 }

@@ -107,7 +107,10 @@ impl SimulatedStorage {
             crashed: false,
             generation: 0,
         };
-        Self { world: Arc::new(Mutex::new(world)), generation: 0 }
+        Self {
+            world: Arc::new(Mutex::new(world)),
+            generation: 0,
+        }
     }
 
     /// Lets `fault` strike the `after`th changing call from now.
@@ -122,7 +125,10 @@ impl SimulatedStorage {
         let mut world = self.world.lock();
         let index = world.names[name];
         let sector = SECTOR as u64;
-        world.spoiled.push((index, bytes.start / sector * sector..bytes.end.next_multiple_of(sector)));
+        world.spoiled.push((
+            index,
+            bytes.start / sector * sector..bytes.end.next_multiple_of(sector),
+        ));
     }
 
     /// Forgets planned faults.
@@ -146,7 +152,11 @@ impl SimulatedStorage {
         if outage == Outage::Power {
             let kept = world.chance.below(world.renames.len() as u64 + 1) as usize;
             let mut names = std::mem::take(&mut world.durable_names);
-            world.renames.iter().take(kept).for_each(|change| change.apply(&mut names));
+            world
+                .renames
+                .iter()
+                .take(kept)
+                .for_each(|change| change.apply(&mut names));
             world.names = names.clone();
             world.durable_names = names;
             world.renames.clear();
@@ -159,7 +169,10 @@ impl SimulatedStorage {
         world.generation += 1;
         let generation = world.generation;
         drop(guard);
-        Self { world: Arc::clone(&self.world), generation }
+        Self {
+            world: Arc::clone(&self.world),
+            generation,
+        }
     }
 
     fn read<T>(&self, act: impl FnOnce(&mut World) -> io::Result<T>) -> io::Result<T> {
@@ -171,7 +184,10 @@ impl SimulatedStorage {
     }
 
     /// A call that a fault may strike. `act` is told which.
-    fn change<T>(&self, act: impl FnOnce(&mut World, Option<Fault>) -> io::Result<T>) -> io::Result<T> {
+    fn change<T>(
+        &self,
+        act: impl FnOnce(&mut World, Option<Fault>) -> io::Result<T>,
+    ) -> io::Result<T> {
         self.read(|world| {
             world.calls += 1;
             let fault = world.plan.remove(&world.calls);
@@ -249,16 +265,32 @@ impl Storage for SimulatedStorage {
     fn create(&self, name: &str, size: u64) -> io::Result<Arc<dyn StorageFile>> {
         let index = self.read(|world| {
             let zeros = vec![0; size as usize];
-            world.files.push(Contents { now: zeros.clone(), durable: zeros, dirty: Default::default() });
+            world.files.push(Contents {
+                now: zeros.clone(),
+                durable: zeros,
+                dirty: Default::default(),
+            });
             Ok(world.files.len() - 1)
         })?;
         self.change_names(Change::Insert(name.to_owned(), index))?;
-        Ok(Arc::new(SimulatedFile { storage: self.clone(), index }))
+        Ok(Arc::new(SimulatedFile {
+            storage: self.clone(),
+            index,
+        }))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn StorageFile>> {
-        let index = self.read(|world| world.names.get(name).copied().ok_or(ErrorKind::NotFound.into()))?;
-        Ok(Arc::new(SimulatedFile { storage: self.clone(), index }))
+        let index = self.read(|world| {
+            world
+                .names
+                .get(name)
+                .copied()
+                .ok_or(ErrorKind::NotFound.into())
+        })?;
+        Ok(Arc::new(SimulatedFile {
+            storage: self.clone(),
+            index,
+        }))
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
@@ -335,8 +367,9 @@ impl StorageFile for SimulatedFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.storage.read(|world| {
             let wanted = offset..offset + buffer.len() as u64;
-            if world.spoiled.iter().any(|(i, bad)| *i == self.index && bad.start < wanted.end && wanted.start < bad.end)
-            {
+            if world.spoiled.iter().any(|(i, bad)| {
+                *i == self.index && bad.start < wanted.end && wanted.start < bad.end
+            }) {
                 return Err(io::Error::other("input/output error"));
             }
             let file = &world.files[self.index].now;
@@ -367,6 +400,7 @@ impl StorageFile for SimulatedFile {
     }
 
     fn size(&self) -> io::Result<u64> {
-        self.storage.read(|world| Ok(world.files[self.index].now.len() as u64))
+        self.storage
+            .read(|world| Ok(world.files[self.index].now.len() as u64))
     }
 }

@@ -36,7 +36,11 @@ impl Stream {
     #[must_use]
     pub fn remaining(&self) -> u64 {
         let tail = self.shared.tail.lock();
-        if tail.broken { 0 } else { tail.active.limit() - tail.active.end() }
+        if tail.broken {
+            0
+        } else {
+            tail.active.limit() - tail.active.end()
+        }
     }
 }
 
@@ -49,14 +53,27 @@ struct Batch {
 
 impl Batch {
     fn lay_out(frames: &[OutFrame<'_>], start: u64, last_stamp: u64) -> Result<Self, AppendError> {
-        let mut batch = Self { headers: Vec::with_capacity(frames.len()), end: start, stamp: last_stamp };
+        let mut batch = Self {
+            headers: Vec::with_capacity(frames.len()),
+            end: start,
+            stamp: last_stamp,
+        };
         for frame in frames {
             let length = frame.body_len();
-            let too_large = |_| AppendError::TooLarge { bytes: length, limit: u64::from(u32::MAX) };
+            let too_large = |_| AppendError::TooLarge {
+                bytes: length,
+                limit: u64::from(u32::MAX),
+            };
             let body_len = u32::try_from(length).map_err(too_large)?;
             batch.stamp = batch.stamp.max(frame.stamp);
             let (position, stamp, meta) = (batch.end, batch.stamp, frame.meta);
-            batch.headers.push(FrameHeader { body_len, body_crc: crc32c_of(frame.body), position, stamp, meta });
+            batch.headers.push(FrameHeader {
+                body_len,
+                body_crc: crc32c_of(frame.body),
+                position,
+                stamp,
+                meta,
+            });
             batch.end += frame_len(length);
         }
         Ok(batch)
@@ -66,9 +83,18 @@ impl Batch {
 impl Shared {
     /// Writes, and syncs where that was promised. After a failure that may have left bytes, or left it unknown what is on
     /// the disk, the file gets no more appends.
-    fn write(&self, tail: &mut Tail, batch: &Batch, frames: &[OutFrame<'_>]) -> Result<(), AppendError> {
+    fn write(
+        &self,
+        tail: &mut Tail,
+        batch: &Batch,
+        frames: &[OutFrame<'_>],
+    ) -> Result<(), AppendError> {
         let active = Arc::clone(&tail.active);
-        let headers: Vec<[u8; FRAME_HEADER]> = batch.headers.iter().map(|header| header.encode(active.salt)).collect();
+        let headers: Vec<[u8; FRAME_HEADER]> = batch
+            .headers
+            .iter()
+            .map(|header| header.encode(active.salt))
+            .collect();
         let mut parts = gather(&headers, frames);
         if let Err(failure) = write_all(&*active.file, &mut parts, active.end() - active.base) {
             tail.broken |= failure.dirty;
@@ -91,7 +117,13 @@ fn gather<'a>(headers: &'a [[u8; FRAME_HEADER]], frames: &'a [OutFrame<'_>]) -> 
     let mut parts = Vec::with_capacity(frames.len() * 4);
     for (header, frame) in headers.iter().zip(frames) {
         parts.push(IoSlice::new(header));
-        parts.extend(frame.body.iter().filter(|part| !part.is_empty()).map(|part| IoSlice::new(part)));
+        parts.extend(
+            frame
+                .body
+                .iter()
+                .filter(|part| !part.is_empty())
+                .map(|part| IoSlice::new(part)),
+        );
         let body = frame.body_len();
         let padding = (frame_len(body) - body - FRAME_HEADER as u64) as usize;
         if let Some(padding) = PADDING.get(..padding).filter(|p| !p.is_empty()) {

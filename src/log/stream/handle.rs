@@ -75,10 +75,17 @@ pub(super) struct Tail {
 
 impl Stream {
     /// Recovers what `storage` holds, or begins at position 0.
-    pub(crate) fn open(storage: Arc<dyn Storage>, settings: StreamSettings) -> Result<Self, LogError> {
+    pub(crate) fn open(
+        storage: Arc<dyn Storage>,
+        settings: StreamSettings,
+    ) -> Result<Self, LogError> {
         let found = recover(&*storage, settings.segment_size)?;
-        let next_free =
-            found.free.iter().filter_map(|f| super::recover::free_number(&f.name)).max().map_or(0, |n| n + 1);
+        let next_free = found
+            .free
+            .iter()
+            .filter_map(|f| super::recover::free_number(&f.name))
+            .max()
+            .map_or(0, |n| n + 1);
         let sealer = (settings.durability == Durability::Os && storage.sync_may_stall())
             .then(|| Sealer::start(Arc::clone(&storage)));
         let mut free = found.free;
@@ -100,10 +107,27 @@ impl Stream {
                 .map_err(LogError::io("syncing the recovered segment"))?;
         }
         let end = watch::Sender::new(active.end());
-        let tail = Tail { active, free, next_free, broken: false, attempted: 0, dir_dirty: false, sealer };
+        let tail = Tail {
+            active,
+            free,
+            next_free,
+            broken: false,
+            attempted: 0,
+            dir_dirty: false,
+            sealer,
+        };
         let (segments, tail) = (RwLock::new(segments), Mutex::new(tail));
-        let shared = Shared { storage, settings, segments, tail, end, syncs: AtomicU64::new(0) };
-        let stream = Self { shared: Arc::new(shared) };
+        let shared = Shared {
+            storage,
+            settings,
+            segments,
+            tail,
+            end,
+            syncs: AtomicU64::new(0),
+        };
+        let stream = Self {
+            shared: Arc::new(shared),
+        };
         stream.trim_free();
         if settings.preallocate_all {
             stream.preallocate()?;
@@ -120,13 +144,21 @@ impl Stream {
     /// The oldest position there is.
     #[must_use]
     pub fn start(&self) -> u64 {
-        self.shared.segments.read().front().map_or(0, |segment| segment.base)
+        self.shared
+            .segments
+            .read()
+            .front()
+            .map_or(0, |segment| segment.base)
     }
 
     /// Stamp of the last frame; 0 in a stream that never had one.
     #[must_use]
     pub fn last_stamp(&self) -> u64 {
-        self.shared.segments.read().back().map_or(0, |segment| segment.stamp())
+        self.shared
+            .segments
+            .read()
+            .back()
+            .map_or(0, |segment| segment.stamp())
     }
 
     /// A reader that begins with the frame at `from`, or with the first one after it.
@@ -150,11 +182,17 @@ impl Stream {
         let mut bytes = vec![0; length as usize];
         let read = segment.read(begin, &mut bytes);
         if segment.is_released() {
-            return Err(ReadError::Gone { position, start: self.start() });
+            return Err(ReadError::Gone {
+                position,
+                start: self.start(),
+            });
         }
         match read {
             Ok(read) if read == bytes.len() => Ok(Bytes::from(bytes)),
-            Ok(_) => Err(ReadError::Damaged { position, next: segment.end() }),
+            Ok(_) => Err(ReadError::Damaged {
+                position,
+                next: segment.end(),
+            }),
             Err(source) => Err(ReadError::Io { position, source }),
         }
     }
@@ -175,7 +213,10 @@ impl Stream {
     /// The most bytes that one [`append`](Self::append) can write, frame headers included.
     #[must_use]
     pub fn max_batch(&self) -> u64 {
-        self.shared.settings.segment_size.saturating_sub(SEGMENT_HEADER)
+        self.shared
+            .settings
+            .segment_size
+            .saturating_sub(SEGMENT_HEADER)
     }
 
     /// The end, sent at each append.
@@ -187,19 +228,31 @@ impl Stream {
     /// Its segments, oldest first; the last one is written to.
     #[must_use]
     pub fn segments(&self) -> Vec<SegmentInfo> {
-        let info = |s: &Arc<Segment>| SegmentInfo { base: s.base, end: s.end(), size: s.size, stamp: s.stamp() };
+        let info = |s: &Arc<Segment>| SegmentInfo {
+            base: s.base,
+            end: s.end(),
+            size: s.size,
+            stamp: s.stamp(),
+        };
         self.shared.segments.read().iter().map(info).collect()
     }
 
     /// The oldest segment, unless it is the one written to.
     pub(crate) fn oldest_sealed(&self) -> Option<SegmentInfo> {
         let segments = self.shared.segments.read();
-        segments.front().filter(|_| segments.len() > 1).map(|s| info(s))
+        segments
+            .front()
+            .filter(|_| segments.len() > 1)
+            .map(|s| info(s))
     }
 
     /// Base of the segment that is written to.
     pub(crate) fn active_base(&self) -> u64 {
-        self.shared.segments.read().back().map_or(0, |segment| segment.base)
+        self.shared
+            .segments
+            .read()
+            .back()
+            .map_or(0, |segment| segment.base)
     }
 
     /// Bytes from `position` on: whole segments, less the unused end of the last.
@@ -207,16 +260,28 @@ impl Stream {
         let segments = self.shared.segments.read();
         let sealed = segments.len().saturating_sub(1);
         let used = |(index, s): (usize, &Arc<Segment>)| {
-            if index < sealed { s.size } else { s.end() - s.base }
+            if index < sealed {
+                s.size
+            } else {
+                s.end() - s.base
+            }
         };
-        segments.iter().enumerate().rev().take_while(|(_, s)| s.end() > position).map(used).sum()
+        segments
+            .iter()
+            .enumerate()
+            .rev()
+            .take_while(|(_, s)| s.end() > position)
+            .map(used)
+            .sum()
     }
 
     /// Stamp of the oldest frame.
     pub(crate) fn first_stamp(&self) -> Option<u64> {
         let segments = self.shared.segments.read();
         let oldest = segments.iter().find(|segment| !segment.is_empty())?;
-        let header = super::scan::header_at(oldest, oldest.first(), oldest.end()).ok().flatten();
+        let header = super::scan::header_at(oldest, oldest.first(), oldest.end())
+            .ok()
+            .flatten();
         Some(header.map_or(oldest.stamp(), |header| header.stamp))
     }
 
@@ -233,14 +298,23 @@ impl Stream {
     /// The store's. The stream takes a new segment for the next append, because a failed sync cannot be repeated.
     pub fn flush(&self) -> io::Result<()> {
         let mut tail = self.shared.tail.lock();
-        let synced = tail.active.file.sync().and_then(|()| self.shared.storage.sync_dir());
+        let synced = tail
+            .active
+            .file
+            .sync()
+            .and_then(|()| self.shared.storage.sync_dir());
         tail.broken |= synced.is_err();
         synced
     }
 }
 
 fn info(segment: &Segment) -> SegmentInfo {
-    SegmentInfo { base: segment.base, end: segment.end(), size: segment.size, stamp: segment.stamp() }
+    SegmentInfo {
+        base: segment.base,
+        end: segment.end(),
+        size: segment.size,
+        stamp: segment.stamp(),
+    }
 }
 
 impl Shared {
@@ -250,13 +324,21 @@ impl Shared {
         let after = segments.partition_point(|segment| segment.base <= position);
         match after.checked_sub(1).and_then(|index| segments.get(index)) {
             Some(segment) => Ok(Arc::clone(segment)),
-            None => Err(ReadError::Gone { position, start: segments.front().map_or(0, |s| s.base) }),
+            None => Err(ReadError::Gone {
+                position,
+                start: segments.front().map_or(0, |s| s.base),
+            }),
         }
     }
 
     /// Bytes of all files.
     pub(super) fn total(&self, tail: &Tail) -> u64 {
-        let used: u64 = self.segments.read().iter().map(|segment| segment.size).sum();
+        let used: u64 = self
+            .segments
+            .read()
+            .iter()
+            .map(|segment| segment.size)
+            .sum();
         used + tail.free.len() as u64 * self.settings.segment_size
     }
 }

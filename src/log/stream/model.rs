@@ -120,19 +120,32 @@ impl Model {
 
     fn append(&mut self, lengths: &[usize]) {
         let bodies: Vec<Vec<u8>> = lengths.iter().map(|length| self.body(*length)).collect();
-        let parts: Vec<[&[u8]; 2]> = bodies.iter().map(|body| body.split_at(body.len() / 2).into()).collect();
+        let parts: Vec<[&[u8]; 2]> = bodies
+            .iter()
+            .map(|body| body.split_at(body.len() / 2).into())
+            .collect();
         self.stamp += 1;
-        let frame = |body| OutFrame { stamp: self.stamp, meta: [7; 16], body };
+        let frame = |body| OutFrame {
+            stamp: self.stamp,
+            meta: [7; 16],
+            body,
+        };
         let frames: Vec<_> = parts.iter().map(|parts| frame(&parts[..])).collect();
         match self.stream.append(&frames) {
             Ok(positions) => {
-                self.present.extend(positions.iter().copied().zip(bodies.iter().cloned()));
+                self.present
+                    .extend(positions.iter().copied().zip(bodies.iter().cloned()));
                 self.ever.extend(positions.into_iter().zip(bodies));
                 if self.settings.durability == Durability::Fsync {
                     self.safe = self.stream.end();
                 }
             }
-            Err(AppendError::TooLarge { .. } | AppendError::Full { reason: "log full", .. }) => {}
+            Err(
+                AppendError::TooLarge { .. }
+                | AppendError::Full {
+                    reason: "log full", ..
+                },
+            ) => {}
             Err(_) => self.unsure.extend(bodies),
         }
     }
@@ -148,15 +161,37 @@ impl Model {
     /// While the process lives, exactly the acknowledged frames are there.
     fn check_running(&self) {
         let (seen, _) = self.read_all();
-        let expected: Vec<_> = self.present.range(self.stream.start()..).map(|(p, b)| (*p, b.clone())).collect();
+        let expected: Vec<_> = self
+            .present
+            .range(self.stream.start()..)
+            .map(|(p, b)| (*p, b.clone()))
+            .collect();
         assert_eq!(seen, expected);
-        assert!(self.stream.start() <= self.released || self.present.range(..self.stream.start()).next().is_none());
+        assert!(
+            self.stream.start() <= self.released
+                || self.present.range(..self.stream.start()).next().is_none()
+        );
         if let Some((position, body)) = expected.last() {
-            assert_eq!(self.stream.read_at(*position, 48, body.len() as u32).unwrap(), body);
-            assert_eq!(self.stream.reader(position - 1).next().unwrap().map(|f| f.position), Some(*position));
+            assert_eq!(
+                self.stream
+                    .read_at(*position, 48, body.len() as u32)
+                    .unwrap(),
+                body
+            );
+            assert_eq!(
+                self.stream
+                    .reader(position - 1)
+                    .next()
+                    .unwrap()
+                    .map(|f| f.position),
+                Some(*position)
+            );
         }
         // Only opening beyond a position may take more than the share.
-        assert!(self.stream.bytes() <= self.settings.max_bytes + self.beyonds * self.settings.segment_size);
+        assert!(
+            self.stream.bytes()
+                <= self.settings.max_bytes + self.beyonds * self.settings.segment_size
+        );
     }
 
     /// Frames in order, and whether there was damage.
@@ -187,19 +222,23 @@ impl Model {
             drop(Stream::open(Arc::new(self.storage.clone()), self.settings));
             self.storage = self.storage.restart(outage);
         }
-        self.stream =
-            Stream::open(Arc::new(self.storage.clone()), self.settings).expect("recovery of a working storage");
+        self.stream = Stream::open(Arc::new(self.storage.clone()), self.settings)
+            .expect("recovery of a working storage");
         let keeps_all = outage == Outage::Process;
         let (seen, damaged) = self.read_all();
         assert!(seen.is_sorted_by_key(|(position, _)| *position));
         for (position, body) in &seen {
-            let known = self.ever.contains(&(*position, body.clone())) || self.unsure.contains(body);
+            let known =
+                self.ever.contains(&(*position, body.clone())) || self.unsure.contains(body);
             assert!(known, "a frame at {position} that was never written so");
         }
         let found: BTreeMap<_, _> = seen.into_iter().collect();
         for (position, body) in self.present.range(self.released..) {
             if keeps_all || *position < self.safe {
-                assert!(found.get(position) == Some(body), "the acknowledged frame at {position}, {outage:?}");
+                assert!(
+                    found.get(position) == Some(body),
+                    "the acknowledged frame at {position}, {outage:?}"
+                );
             }
         }
         self.excused |= !self.unsure.is_empty() || self.released > 0;

@@ -20,8 +20,17 @@ pub struct StreamReader {
 
 impl StreamReader {
     pub(super) fn new(shared: Arc<Shared>, from: u64) -> Self {
-        let start = shared.segments.read().front().map_or(0, |segment| segment.base);
-        Self { shared, segment: None, position: from.max(start), aligned: false }
+        let start = shared
+            .segments
+            .read()
+            .front()
+            .map_or(0, |segment| segment.base);
+        Self {
+            shared,
+            segment: None,
+            position: from.max(start),
+            aligned: false,
+        }
     }
 
     /// Where the next frame may begin: everything below has been handed out or reported.
@@ -98,7 +107,12 @@ impl StreamReader {
 
     fn gone(&mut self) -> ReadError {
         let position = self.position;
-        let start = self.shared.segments.read().front().map_or(0, |segment| segment.base);
+        let start = self
+            .shared
+            .segments
+            .read()
+            .front()
+            .map_or(0, |segment| segment.base);
         self.position = start.max(position);
         self.aligned = false;
         ReadError::Gone { position, start }
@@ -123,13 +137,23 @@ impl StreamReader {
     fn frame(&self, segment: &Segment, end: u64) -> Result<StoredFrame, ReadError> {
         let position = self.position;
         let Ok(Some(header)) = scan::header_at(segment, position, end) else {
-            let next = scan::find(segment, position + ALIGN, end).map_or(end, |header| header.position);
+            let next =
+                scan::find(segment, position + ALIGN, end).map_or(end, |header| header.position);
             return Err(ReadError::Damaged { position, next });
         };
         let FrameHeader { stamp, meta, .. } = header;
         match scan::body_of(segment, &header) {
-            Ok(Some(body)) => Ok(StoredFrame { position, next: header.next(), stamp, meta, body: Bytes::from(body) }),
-            _ => Err(ReadError::Damaged { position, next: header.next() }),
+            Ok(Some(body)) => Ok(StoredFrame {
+                position,
+                next: header.next(),
+                stamp,
+                meta,
+                body: Bytes::from(body),
+            }),
+            _ => Err(ReadError::Damaged {
+                position,
+                next: header.next(),
+            }),
         }
     }
 }

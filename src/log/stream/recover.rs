@@ -48,11 +48,19 @@ struct Found {
 
 /// Reads the directory. Free files of another size than `segment_size` are removed.
 pub(super) fn recover(storage: &dyn Storage, segment_size: u64) -> Result<Recovered, LogError> {
-    let names = storage.list().map_err(LogError::io("listing the log's segments"))?;
-    let mut recovered = Recovered { segments: VecDeque::new(), free: open_free(storage, &names, segment_size)? };
+    let names = storage
+        .list()
+        .map_err(LogError::io("listing the log's segments"))?;
+    let mut recovered = Recovered {
+        segments: VecDeque::new(),
+        free: open_free(storage, &names, segment_size)?,
+    };
     let mut bases: Vec<u64> = names.iter().filter_map(|name| base_of(name)).collect();
     bases.sort_unstable();
-    let mut found = bases.into_iter().map(|base| open_segment(storage, base)).collect::<Result<VecDeque<_>, _>>()?;
+    let mut found = bases
+        .into_iter()
+        .map(|base| open_segment(storage, base))
+        .collect::<Result<VecDeque<_>, _>>()?;
     drop_unused_tail(storage, &mut found)?;
     let nexts: Vec<_> = found.iter().skip(1).map(|f| (f.base, f.header)).collect();
     for (index, one) in found.into_iter().enumerate() {
@@ -63,53 +71,91 @@ pub(super) fn recover(storage: &dyn Storage, segment_size: u64) -> Result<Recove
     Ok(recovered)
 }
 
-fn open_free(storage: &dyn Storage, names: &[String], segment_size: u64) -> Result<Vec<FreeFile>, LogError> {
+fn open_free(
+    storage: &dyn Storage,
+    names: &[String],
+    segment_size: u64,
+) -> Result<Vec<FreeFile>, LogError> {
     let mut free = Vec::new();
     for name in names.iter().filter(|name| free_number(name).is_some()) {
-        let file = storage.open(name).map_err(LogError::io("opening a free segment"))?;
+        let file = storage
+            .open(name)
+            .map_err(LogError::io("opening a free segment"))?;
         if file.size().is_ok_and(|size| size == segment_size) {
-            free.push(FreeFile { name: name.clone(), file });
+            free.push(FreeFile {
+                name: name.clone(),
+                file,
+            });
         } else {
-            storage.remove(name).map_err(LogError::io("removing a free segment of another size"))?;
+            storage
+                .remove(name)
+                .map_err(LogError::io("removing a free segment of another size"))?;
         }
     }
     Ok(free)
 }
 
 fn open_segment(storage: &dyn Storage, base: u64) -> Result<Found, LogError> {
-    let file = storage.open(&segment_name(base)).map_err(LogError::io("opening a segment"))?;
+    let file = storage
+        .open(&segment_name(base))
+        .map_err(LogError::io("opening a segment"))?;
     let size = file.size().map_err(LogError::io("opening a segment"))?;
     let header = SegmentHeader::read(&*file, base)?;
-    Ok(Found { base, file, size, header })
+    Ok(Found {
+        base,
+        file,
+        size,
+        header,
+    })
 }
 
 impl Found {
     fn segment(&self) -> Segment {
         let header = self.header.unwrap_or_else(|| {
             let salt = scan::guess_salt(&*self.file, self.base).unwrap_or(0);
-            SegmentHeader { base: self.base, previous_end: self.base, previous_stamp: 0, salt }
+            SegmentHeader {
+                base: self.base,
+                previous_end: self.base,
+                previous_stamp: 0,
+                salt,
+            }
         });
-        Segment::new(header, self.size.max(SEGMENT_HEADER), Arc::clone(&self.file))
+        Segment::new(
+            header,
+            self.size.max(SEGMENT_HEADER),
+            Arc::clone(&self.file),
+        )
     }
 }
 
 /// A last file whose header never reached the disk and that holds no frame was about to become a segment.
 fn drop_unused_tail(storage: &dyn Storage, found: &mut VecDeque<Found>) -> Result<(), LogError> {
     while let Some(last) = found.back() {
-        if last.header.is_some() || scan::end_of(&last.segment(), u64::MAX).0 > last.base + SEGMENT_HEADER {
+        if last.header.is_some()
+            || scan::end_of(&last.segment(), u64::MAX).0 > last.base + SEGMENT_HEADER
+        {
             return Ok(());
         }
-        storage.remove(&segment_name(last.base)).map_err(LogError::io("removing an unused segment"))?;
+        storage
+            .remove(&segment_name(last.base))
+            .map_err(LogError::io("removing an unused segment"))?;
         found.pop_back();
     }
     Ok(())
 }
 
 /// A sealed segment without a frame was about to be removed.
-fn drop_empty(storage: &dyn Storage, segments: &mut VecDeque<Arc<Segment>>) -> Result<(), LogError> {
-    let Some(tail) = segments.pop_back() else { return Ok(()) };
+fn drop_empty(
+    storage: &dyn Storage,
+    segments: &mut VecDeque<Arc<Segment>>,
+) -> Result<(), LogError> {
+    let Some(tail) = segments.pop_back() else {
+        return Ok(());
+    };
     for empty in segments.iter().filter(|segment| segment.is_empty()) {
-        storage.remove(&segment_name(empty.base)).map_err(LogError::io("removing an empty segment"))?;
+        storage
+            .remove(&segment_name(empty.base))
+            .map_err(LogError::io("removing an empty segment"))?;
     }
     segments.retain(|segment| !segment.is_empty());
     segments.push_back(tail);

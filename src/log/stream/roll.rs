@@ -28,7 +28,8 @@ pub(super) fn first_segment(
         None => create(storage, 0, settings.segment_size).map_err(LogError::io(what))?,
     };
     let header = SegmentHeader::new(0, 0, 0);
-    name_segment(storage, settings, &mut file, header).map_err(|failure| LogError::io(what)(failure.error))?;
+    name_segment(storage, settings, &mut file, header)
+        .map_err(|failure| LogError::io(what)(failure.error))?;
     Ok(Segment::new(header, settings.segment_size, file.file))
 }
 
@@ -47,7 +48,10 @@ struct RollFailure {
 
 impl From<io::Error> for RollFailure {
     fn from(error: io::Error) -> Self {
-        Self { error, named: false }
+        Self {
+            error,
+            named: false,
+        }
     }
 }
 
@@ -81,24 +85,41 @@ impl Shared {
     pub(super) fn make_room(&self, tail: &mut Tail, total: u64) -> Result<(), AppendError> {
         let limit = self.settings.segment_size.saturating_sub(SEGMENT_HEADER);
         if total > limit {
-            return Err(AppendError::TooLarge { bytes: total, limit });
+            return Err(AppendError::TooLarge {
+                bytes: total,
+                limit,
+            });
         }
         if !tail.broken && tail.active.limit() - tail.active.end() >= total {
             return Ok(());
         }
         // An empty segment is replaced where it is; otherwise the next one begins where this one ends.
-        let base = if tail.active.is_empty() { tail.active.base } else { tail.active.end() };
+        let base = if tail.active.is_empty() {
+            tail.active.base
+        } else {
+            tail.active.end()
+        };
         self.roll(tail, base.max(tail.attempted), self.settings.max_bytes)
     }
 
     /// Seals the active segment and opens one at `base`, if that takes no more than `max_bytes`.
-    pub(super) fn roll(&self, tail: &mut Tail, base: u64, max_bytes: u64) -> Result<(), AppendError> {
+    pub(super) fn roll(
+        &self,
+        tail: &mut Tail,
+        base: u64,
+        max_bytes: u64,
+    ) -> Result<(), AppendError> {
         let old = Arc::clone(&tail.active);
-        let previous = if old.is_empty() { old.previous } else { (old.end(), old.stamp()) };
+        let previous = if old.is_empty() {
+            old.previous
+        } else {
+            (old.end(), old.stamp())
+        };
         let header = SegmentHeader::new(base, previous.0, previous.1);
         let mut free = self.take_free(tail, max_bytes)?;
         let synced = self.sync_renames(tail).map_err(RollFailure::from);
-        let named = synced.and_then(|()| name_segment(&*self.storage, &self.settings, &mut free, header));
+        let named =
+            synced.and_then(|()| name_segment(&*self.storage, &self.settings, &mut free, header));
         if let Err(failure) = named {
             if failure.error.kind() != io::ErrorKind::NotFound {
                 tail.free.push(free);
@@ -156,10 +177,17 @@ impl Shared {
             return Ok(free);
         }
         if self.total(tail) + self.settings.segment_size > max_bytes {
-            return Err(AppendError::Full { reason: "log full", retry_after: RETRY_AFTER_DISK });
+            return Err(AppendError::Full {
+                reason: "log full",
+                retry_after: RETRY_AFTER_DISK,
+            });
         }
         tail.next_free += 1;
-        Ok(create(&*self.storage, tail.next_free, self.settings.segment_size)?)
+        Ok(create(
+            &*self.storage,
+            tail.next_free,
+            self.settings.segment_size,
+        )?)
     }
 }
 
@@ -178,7 +206,11 @@ impl Stream {
             }
             tail.next_free += 1;
             let name = free_name(tail.next_free);
-            if shared.storage.rename(&segment_name(oldest.base), &name).is_err() {
+            if shared
+                .storage
+                .rename(&segment_name(oldest.base), &name)
+                .is_err()
+            {
                 break;
             }
             tail.dir_dirty = true;
@@ -207,7 +239,8 @@ impl Stream {
         if position <= tail.active.end() {
             return Ok(());
         }
-        self.shared.roll(&mut tail, position.next_multiple_of(ALIGN), u64::MAX)
+        self.shared
+            .roll(&mut tail, position.next_multiple_of(ALIGN), u64::MAX)
     }
 
     /// Seals the segment that is written to, so that it can be given back once nobody needs it.
@@ -217,7 +250,8 @@ impl Stream {
             return Ok(());
         }
         let base = tail.active.end().max(tail.attempted);
-        self.shared.roll(&mut tail, base, self.shared.settings.max_bytes)
+        self.shared
+            .roll(&mut tail, base, self.shared.settings.max_bytes)
     }
 
     /// Removes free files that are over `max_bytes`: it may have been lowered.
@@ -238,8 +272,12 @@ impl Stream {
         let mut tail = shared.tail.lock();
         while shared.total(&tail) + shared.settings.segment_size <= shared.settings.max_bytes {
             tail.next_free += 1;
-            let file = create(&*shared.storage, tail.next_free, shared.settings.segment_size)
-                .map_err(LogError::io("preallocating the segments"))?;
+            let file = create(
+                &*shared.storage,
+                tail.next_free,
+                shared.settings.segment_size,
+            )
+            .map_err(LogError::io("preallocating the segments"))?;
             tail.free.push(file);
         }
         Ok(())
@@ -254,7 +292,10 @@ impl Shared {
         let same_size = segment.size == self.settings.segment_size;
         // One that cannot be removed still takes its place.
         if same_size && (wanted || self.storage.remove(&name).is_err()) {
-            tail.free.push(FreeFile { name, file: Arc::clone(&segment.file) });
+            tail.free.push(FreeFile {
+                name,
+                file: Arc::clone(&segment.file),
+            });
         } else if !same_size {
             drop(self.storage.remove(&name));
         }

@@ -14,7 +14,11 @@ const WINDOW: usize = 128 * 1024;
 const SMALL_WINDOW: usize = 64;
 
 /// The header of the frame at `position`; `None` when there is none whose frame ends by `limit`.
-pub(super) fn header_at(segment: &Segment, position: u64, limit: u64) -> io::Result<Option<FrameHeader>> {
+pub(super) fn header_at(
+    segment: &Segment,
+    position: u64,
+    limit: u64,
+) -> io::Result<Option<FrameHeader>> {
     let mut bytes = [0; FRAME_HEADER];
     if segment.read(position, &mut bytes)? < bytes.len() {
         return Ok(None);
@@ -41,25 +45,33 @@ pub(super) fn find(segment: &Segment, from: u64, limit: u64) -> Option<FrameHead
             size = SMALL_WINDOW;
             continue;
         };
-        let found = in_window(window.get(..read).unwrap_or_default(), at, limit, segment.salt);
+        let found = in_window(
+            window.get(..read).unwrap_or_default(),
+            at,
+            limit,
+            segment.salt,
+        );
         if found.is_some() {
             return found;
         }
         size = WINDOW;
         // Windows overlap by a header, so that none is missed on their border.
-        at += (wanted.saturating_sub(FRAME_HEADER) as u64).next_multiple_of(ALIGN).max(ALIGN);
+        at += (wanted.saturating_sub(FRAME_HEADER) as u64)
+            .next_multiple_of(ALIGN)
+            .max(ALIGN);
     }
     None
 }
 
 fn in_window(window: &[u8], at: u64, limit: u64, salt: u32) -> Option<FrameHeader> {
     // No two places of the magic overlap, for its bytes differ; so an odd one hides none that is aligned.
-    memmem::find_iter(window, &MAGIC.to_le_bytes()).filter(|offset| offset.is_multiple_of(ALIGN as usize)).find_map(
-        |offset| {
+    memmem::find_iter(window, &MAGIC.to_le_bytes())
+        .filter(|offset| offset.is_multiple_of(ALIGN as usize))
+        .find_map(|offset| {
             let bytes = window.get(offset..)?.first_chunk::<FRAME_HEADER>()?;
-            FrameHeader::decode(bytes, at + offset as u64, salt).filter(|header| header.next() <= limit)
-        },
-    )
+            FrameHeader::decode(bytes, at + offset as u64, salt)
+                .filter(|header| header.next() <= limit)
+        })
 }
 
 /// The salt of a segment whose header is damaged, from its first frame; `None` when that is not whole either.
@@ -67,8 +79,14 @@ pub(super) fn guess_salt(file: &dyn StorageFile, base: u64) -> Option<u32> {
     let mut bytes = [0; FRAME_HEADER];
     let read = read_full(file, &mut bytes, SEGMENT_HEADER).ok()?;
     let salt = FrameHeader::salt_of(&bytes);
-    let header = FrameHeader::decode(&bytes, base + SEGMENT_HEADER, salt).filter(|_| read == bytes.len())?;
-    let mut body = vec![0; header.body_len.min(file.size().ok()?.try_into().unwrap_or(u32::MAX)) as usize];
+    let header =
+        FrameHeader::decode(&bytes, base + SEGMENT_HEADER, salt).filter(|_| read == bytes.len())?;
+    let mut body = vec![
+        0;
+        header
+            .body_len
+            .min(file.size().ok()?.try_into().unwrap_or(u32::MAX)) as usize
+    ];
     let read = read_full(file, &mut body, SEGMENT_HEADER + FRAME_HEADER as u64).ok()?;
     (read == header.body_len as usize && crc32c(&body) == header.body_crc).then_some(salt)
 }

@@ -25,7 +25,10 @@ impl Sealer {
                 }
             }
         });
-        Self { files: Some(files), thread: thread.ok() }
+        Self {
+            files: Some(files),
+            thread: thread.ok(),
+        }
     }
 
     pub(super) fn seal(&self, file: Arc<dyn StorageFile>) {

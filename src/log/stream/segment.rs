@@ -33,7 +33,12 @@ impl SegmentHeader {
     /// The header of a new segment, its salt one that no segment had before.
     pub(super) fn new(base: u64, previous_end: u64, previous_stamp: u64) -> Self {
         let salt = (RandomState::new().hash_one(base) >> 32) as u32;
-        Self { base, previous_end, previous_stamp, salt }
+        Self {
+            base,
+            previous_end,
+            previous_stamp,
+            salt,
+        }
     }
 
     pub(super) fn encode(&self) -> [u8; SEGMENT_HEADER as usize] {
@@ -59,15 +64,26 @@ impl SegmentHeader {
     /// `None`: not the header of the segment at `base` (torn, stale or foreign). An unknown version is an error: those
     /// bytes are somebody's data.
     fn decode(bytes: &[u8; SEGMENT_HEADER as usize], base: u64) -> Result<Option<Self>, LogError> {
-        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let word = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
         let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         if word(0) != MAGIC || word(4) != crc32c(&bytes[8..]) {
             return Ok(None);
         }
         if word(8) != FORMAT_VERSION {
-            return Err(LogError::Version { what: "segment", found: word(8), known: FORMAT_VERSION });
+            return Err(LogError::Version {
+                what: "segment",
+                found: word(8),
+                known: FORMAT_VERSION,
+            });
         }
-        let header = Self { base: long(16), previous_end: long(24), previous_stamp: long(32), salt: word(40) };
+        let header = Self {
+            base: long(16),
+            previous_end: long(24),
+            previous_stamp: long(32),
+            salt: word(40),
+        };
         Ok((header.base == base).then_some(header))
     }
 
@@ -107,10 +123,27 @@ pub(crate) struct Segment {
 
 impl Segment {
     pub(super) fn new(header: SegmentHeader, size: u64, file: Arc<dyn StorageFile>) -> Self {
-        let SegmentHeader { base, previous_end, previous_stamp, salt } = header;
-        let (end, stamp) = (AtomicU64::new(base + SEGMENT_HEADER), AtomicU64::new(previous_stamp));
+        let SegmentHeader {
+            base,
+            previous_end,
+            previous_stamp,
+            salt,
+        } = header;
+        let (end, stamp) = (
+            AtomicU64::new(base + SEGMENT_HEADER),
+            AtomicU64::new(previous_stamp),
+        );
         let previous = (previous_end, previous_stamp);
-        Self { base, size, file, previous, salt, end, stamp, released: AtomicBool::new(false) }
+        Self {
+            base,
+            size,
+            file,
+            previous,
+            salt,
+            end,
+            stamp,
+            released: AtomicBool::new(false),
+        }
     }
 
     /// Position of the first frame.
@@ -166,16 +199,28 @@ mod tests {
 
     #[test]
     fn header_is_found_only_under_its_own_name() {
-        let header = SegmentHeader { base: 640, previous_end: 600, previous_stamp: 7, salt: 9 };
+        let header = SegmentHeader {
+            base: 640,
+            previous_end: 600,
+            previous_stamp: 7,
+            salt: 9,
+        };
         let bytes = header.encode();
         assert_eq!(SegmentHeader::decode(&bytes, 640).unwrap(), Some(header));
         assert_eq!(SegmentHeader::decode(&bytes, 648).unwrap(), None);
         let mut newer = bytes;
         newer[8] = 9;
-        assert_eq!(SegmentHeader::decode(&newer, 640).unwrap(), None, "a changed byte is damage");
+        assert_eq!(
+            SegmentHeader::decode(&newer, 640).unwrap(),
+            None,
+            "a changed byte is damage"
+        );
         let crc = crc32c(&newer[8..]);
         newer[4..8].copy_from_slice(&crc.to_le_bytes());
-        assert!(matches!(SegmentHeader::decode(&newer, 640), Err(LogError::Version { found: 9, .. })));
+        assert!(matches!(
+            SegmentHeader::decode(&newer, 640),
+            Err(LogError::Version { found: 9, .. })
+        ));
     }
 
     #[test]

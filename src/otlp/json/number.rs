@@ -28,7 +28,9 @@ impl Number {
             return Some(Self::Negative(value));
         }
         // Rust also parses "inf" and "nan" in any case; JSON knows them only as above.
-        let digits = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+        let digits = text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
         let value: f64 = text.parse().ok().filter(|_| digits)?;
         value.is_finite().then_some(Self::Float(value))
     }
@@ -37,7 +39,9 @@ impl Number {
         match self {
             Self::Unsigned(value) => Some(value),
             Self::Negative(value) => u64::try_from(value).ok(),
-            Self::Float(value) => (value.fract() == 0.0 && (0.0..TWO_64).contains(&value)).then_some(value as u64),
+            Self::Float(value) => {
+                (value.fract() == 0.0 && (0.0..TWO_64).contains(&value)).then_some(value as u64)
+            }
         }
     }
 
@@ -45,7 +49,9 @@ impl Number {
         match self {
             Self::Unsigned(value) => i64::try_from(value).ok(),
             Self::Negative(value) => Some(value),
-            Self::Float(value) => (value.fract() == 0.0 && (-TWO_63..TWO_63).contains(&value)).then_some(value as i64),
+            Self::Float(value) => {
+                (value.fract() == 0.0 && (-TWO_63..TWO_63).contains(&value)).then_some(value as i64)
+            }
         }
     }
 

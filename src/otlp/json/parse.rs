@@ -19,12 +19,20 @@ use std::fmt;
 /// # Errors
 /// [`JsonError`] with the place and the field, when it is not JSON or a known field holds what it cannot.
 pub fn from_json(json: &[u8]) -> Result<Vec<u8>, JsonError> {
-    let mut state = State { writer: Writer::with_capacity(json.len() / 2), field: "", hint: "" };
+    let mut state = State {
+        writer: Writer::with_capacity(json.len() / 2),
+        field: "",
+        hint: "",
+    };
     let mut deserializer = serde_json::Deserializer::from_slice(json);
-    MessageSeed { message: &REQUEST, state: &mut state, null: Null::Refused }
-        .deserialize(&mut deserializer)
-        .and_then(|()| deserializer.end())
-        .map_err(|error| state.explain(&error))?;
+    MessageSeed {
+        message: &REQUEST,
+        state: &mut state,
+        null: Null::Refused,
+    }
+    .deserialize(&mut deserializer)
+    .and_then(|()| deserializer.end())
+    .map_err(|error| state.explain(&error))?;
     Ok(state.writer.finish())
 }
 
@@ -41,12 +49,21 @@ impl State {
         let reason = match error.classify() {
             Category::Eof => "JSON cut short".to_owned(),
             // serde_json has no category for it; this text of its own holds nothing of the request.
-            _ if error.to_string().starts_with("recursion limit exceeded") => "JSON nested too deeply".to_owned(),
+            _ if error.to_string().starts_with("recursion limit exceeded") => {
+                "JSON nested too deeply".to_owned()
+            }
             Category::Data if self.field.is_empty() => "not an object".to_owned(),
-            Category::Data => format!("the value of {} is not one it can have{}", self.field, self.hint),
+            Category::Data => format!(
+                "the value of {} is not one it can have{}",
+                self.field, self.hint
+            ),
             _ => "not JSON".to_owned(),
         };
-        JsonError { reason, line: error.line(), column: error.column() }
+        JsonError {
+            reason,
+            line: error.line(),
+            column: error.column(),
+        }
     }
 }
 
@@ -83,22 +100,31 @@ impl<'de> Visitor<'de> for MessageSeed<'_> {
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<(), E> {
-        if self.null == Null::Refused { Err(E::custom("null")) } else { Ok(()) }
+        if self.null == Null::Refused {
+            Err(E::custom("null"))
+        } else {
+            Ok(())
+        }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut found = None;
         let fields = self.message.fields;
-        let by_name =
-            |name: &[u8]| fields.iter().find(|field| field.camel.as_bytes() == name || field.snake.as_bytes() == name);
+        let by_name = |name: &[u8]| {
+            fields
+                .iter()
+                .find(|field| field.camel.as_bytes() == name || field.snake.as_bytes() == name)
+        };
         while let Some(()) = map.next_key_seed(StringSeed(|name: &[u8]| {
             found = by_name(name);
             true
         }))? {
             match found.take() {
-                Some(field) => {
-                    map.next_value_seed(FieldSeed { field, oneof: self.message.oneof, state: self.state })?
-                }
+                Some(field) => map.next_value_seed(FieldSeed {
+                    field,
+                    oneof: self.message.oneof,
+                    state: self.state,
+                })?,
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -138,7 +164,13 @@ impl<'de> Visitor<'de> for FieldSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        while elements.next_element_seed(ElementSeed { field: self.field, state: self.state })?.is_some() {}
+        while elements
+            .next_element_seed(ElementSeed {
+                field: self.field,
+                state: self.state,
+            })?
+            .is_some()
+        {}
         Ok(())
     }
 }
@@ -155,30 +187,54 @@ impl<'de> DeserializeSeed<'de> for ElementSeed<'_> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         self.state.field = self.field.camel;
         // Elements are written even when they are empty.
-        FieldSeed { field: self.field, oneof: true, state: self.state }.one(deserializer, Null::Empty)
+        FieldSeed {
+            field: self.field,
+            oneof: true,
+            state: self.state,
+        }
+        .one(deserializer, Null::Empty)
     }
 }
 
 impl FieldSeed<'_> {
     fn one<'de, D: Deserializer<'de>>(self, deserializer: D, null: Null) -> Result<(), D::Error> {
-        let Self { field, oneof, state } = self;
+        let Self {
+            field,
+            oneof,
+            state,
+        } = self;
         match field.kind {
             Kind::Message(message) => message_field(field, message, state, deserializer, null),
             Kind::Text => {
                 let writer = &mut state.writer;
                 StringSeed(|bytes: &[u8]| {
-                    write_bytes(writer, field, oneof, String::from_utf8_lossy(bytes).as_bytes());
+                    write_bytes(
+                        writer,
+                        field,
+                        oneof,
+                        String::from_utf8_lossy(bytes).as_bytes(),
+                    );
                     true
                 })
                 .deserialize(deserializer)
             }
             Kind::Id | Kind::Base64 => {
                 let hex = matches!(field.kind, Kind::Id);
-                state.hint = if hex { ": ids are hex in OTLP/JSON, never base64" } else { ": it takes base64" };
+                state.hint = if hex {
+                    ": ids are hex in OTLP/JSON, never base64"
+                } else {
+                    ": it takes base64"
+                };
                 let writer = &mut state.writer;
                 StringSeed(|text: &[u8]| {
-                    let decoded = if hex { hex_bytes(text) } else { base64_bytes(text) };
-                    decoded.inspect(|bytes| write_bytes(writer, field, oneof, bytes)).is_some()
+                    let decoded = if hex {
+                        hex_bytes(text)
+                    } else {
+                        base64_bytes(text)
+                    };
+                    decoded
+                        .inspect(|bytes| write_bytes(writer, field, oneof, bytes))
+                        .is_some()
                 })
                 .deserialize(deserializer)
             }
@@ -197,11 +253,20 @@ fn message_field<'de, D: Deserializer<'de>>(
 ) -> Result<(), D::Error> {
     if null == Null::Empty {
         let open = state.writer.open(field.number);
-        MessageSeed { message, state, null }.deserialize(deserializer)?;
+        MessageSeed {
+            message,
+            state,
+            null,
+        }
+        .deserialize(deserializer)?;
         state.writer.close(open);
         return Ok(());
     }
-    deserializer.deserialize_option(PresentMessage { field, message, state })
+    deserializer.deserialize_option(PresentMessage {
+        field,
+        message,
+        state,
+    })
 }
 
 /// A single message that may be `null`, which leaves nothing.
@@ -224,7 +289,12 @@ impl<'de> Visitor<'de> for PresentMessage<'_> {
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let open = self.state.writer.open(self.field.number);
-        MessageSeed { message: self.message, state: self.state, null: Null::Absent }.deserialize(deserializer)?;
+        MessageSeed {
+            message: self.message,
+            state: self.state,
+            null: Null::Absent,
+        }
+        .deserialize(deserializer)?;
         self.state.writer.close(open);
         Ok(())
     }

@@ -27,7 +27,12 @@ pub fn to_json(request: &[u8]) -> Result<String, PrintError> {
 /// A field that the schema knows, with its place in it.
 type Entry<'a> = (usize, WireValue<'a>);
 
-fn print_message(out: &mut String, message: &'static Message, bytes: &[u8], depth: u32) -> Result<(), PrintError> {
+fn print_message(
+    out: &mut String,
+    message: &'static Message,
+    bytes: &[u8],
+    depth: u32,
+) -> Result<(), PrintError> {
     let depth = depth.checked_sub(1).ok_or(PrintError::TooDeep)?;
     let mut entries = known_fields(message, bytes)?;
     if message.oneof {
@@ -40,7 +45,8 @@ fn print_message(out: &mut String, message: &'static Message, bytes: &[u8], dept
     let mut first = true;
     let mut rest = entries.as_slice();
     for (place, field) in message.fields.iter().enumerate() {
-        let (here, after) = rest.split_at(rest.iter().take_while(|(found, _)| *found == place).count());
+        let (here, after) =
+            rest.split_at(rest.iter().take_while(|(found, _)| *found == place).count());
         rest = after;
         if is_absent(field, here, message.oneof) {
             continue;
@@ -58,11 +64,18 @@ fn print_message(out: &mut String, message: &'static Message, bytes: &[u8], dept
     Ok(())
 }
 
-fn known_fields<'a>(message: &'static Message, bytes: &'a [u8]) -> Result<Vec<Entry<'a>>, BrokenWire> {
+fn known_fields<'a>(
+    message: &'static Message,
+    bytes: &'a [u8],
+) -> Result<Vec<Entry<'a>>, BrokenWire> {
     let mut entries = Vec::new();
     for field in Fields::of(bytes) {
         let (number, value) = field?;
-        if let Some(place) = message.fields.iter().position(|field| field.number == number) {
+        if let Some(place) = message
+            .fields
+            .iter()
+            .position(|field| field.number == number)
+        {
             entries.push((place, value));
         }
     }
@@ -72,7 +85,11 @@ fn known_fields<'a>(message: &'static Message, bytes: &'a [u8]) -> Result<Vec<En
 /// Of a `oneof`: the member that came last, with what it merges with.
 fn keep_last_member(entries: &mut Vec<Entry<'_>>) {
     let last = entries.last().map(|(place, _)| *place);
-    let merged = entries.iter().rev().take_while(|(place, _)| Some(*place) == last).count();
+    let merged = entries
+        .iter()
+        .rev()
+        .take_while(|(place, _)| Some(*place) == last)
+        .count();
     entries.drain(..entries.len() - merged);
 }
 
@@ -85,13 +102,21 @@ fn is_absent(field: &Field, values: &[Entry<'_>], oneof: bool) -> bool {
             !oneof
                 && matches!(
                     value,
-                    WireValue::Varint(0) | WireValue::Fixed64(0) | WireValue::Fixed32(0) | WireValue::Bytes([])
+                    WireValue::Varint(0)
+                        | WireValue::Fixed64(0)
+                        | WireValue::Fixed32(0)
+                        | WireValue::Bytes([])
                 )
         }
     }
 }
 
-fn print_elements(out: &mut String, field: &Field, values: &[Entry<'_>], depth: u32) -> Result<(), PrintError> {
+fn print_elements(
+    out: &mut String,
+    field: &Field,
+    values: &[Entry<'_>],
+    depth: u32,
+) -> Result<(), PrintError> {
     out.push('[');
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
@@ -103,7 +128,12 @@ fn print_elements(out: &mut String, field: &Field, values: &[Entry<'_>], depth: 
     Ok(())
 }
 
-fn print_one(out: &mut String, field: &Field, values: &[Entry<'_>], depth: u32) -> Result<(), PrintError> {
+fn print_one(
+    out: &mut String,
+    field: &Field,
+    values: &[Entry<'_>],
+    depth: u32,
+) -> Result<(), PrintError> {
     if let Kind::Message(message) = field.kind {
         return print_message(out, message, &merged(values)?, depth);
     }
@@ -116,7 +146,9 @@ fn print_one(out: &mut String, field: &Field, values: &[Entry<'_>], depth: u32) 
 fn merged<'a>(values: &[Entry<'a>]) -> Result<Cow<'a, [u8]>, BrokenWire> {
     let mut whole = Cow::Borrowed(&[][..]);
     for (_, value) in values {
-        let WireValue::Bytes(bytes) = value else { return Err(BrokenWire) };
+        let WireValue::Bytes(bytes) = value else {
+            return Err(BrokenWire);
+        };
         if whole.is_empty() {
             whole = Cow::Borrowed(bytes);
         } else {
@@ -130,14 +162,20 @@ fn print_scalar(out: &mut String, kind: Kind, value: &WireValue<'_>) -> Result<(
     match (kind, *value) {
         (Kind::Id, WireValue::Bytes(bytes)) => {
             out.push('"');
-            bytes.iter().for_each(|byte| push(out, format_args!("{byte:02x}")));
+            bytes
+                .iter()
+                .for_each(|byte| push(out, format_args!("{byte:02x}")));
             out.push('"');
         }
         (Kind::Text, WireValue::Bytes(bytes)) => print_text(out, &String::from_utf8_lossy(bytes)),
-        (Kind::Base64, WireValue::Bytes(bytes)) => push(out, format_args!("\"{}\"", STANDARD.encode(bytes))),
+        (Kind::Base64, WireValue::Bytes(bytes)) => {
+            push(out, format_args!("\"{}\"", STANDARD.encode(bytes)))
+        }
         (Kind::Bool, WireValue::Varint(value)) => push(out, format_args!("{}", value != 0)),
         (Kind::Double, WireValue::Fixed64(bits)) => print_double(out, f64::from_bits(bits)),
-        (Kind::Int64, WireValue::Varint(value)) => push(out, format_args!("\"{}\"", value.cast_signed())),
+        (Kind::Int64, WireValue::Varint(value)) => {
+            push(out, format_args!("\"{}\"", value.cast_signed()))
+        }
         (Kind::Fixed64, WireValue::Fixed64(value)) => push(out, format_args!("\"{value}\"")),
         // Protobuf reads 32-bit varints by cutting them off.
         (Kind::Uint32, WireValue::Varint(value)) => push(out, format_args!("{}", value as u32)),
@@ -177,10 +215,18 @@ fn print_double(out: &mut String, value: f64) {
     if value.is_nan() {
         out.push_str("\"NaN\"");
     } else if value.is_infinite() {
-        out.push_str(if value > 0.0 { "\"Infinity\"" } else { "\"-Infinity\"" });
+        out.push_str(if value > 0.0 {
+            "\"Infinity\""
+        } else {
+            "\"-Infinity\""
+        });
     } else if value != 0.0 && !(1e-6..1e21).contains(&value.abs()) {
         let digits = format!("{value:e}");
-        out.push_str(&if value.abs() >= 1e21 { digits.replacen('e', "e+", 1) } else { digits });
+        out.push_str(&if value.abs() >= 1e21 {
+            digits.replacen('e', "e+", 1)
+        } else {
+            digits
+        });
     } else {
         push(out, format_args!("{value}"));
     }

@@ -8,7 +8,12 @@ use super::value::Scalar;
 use super::writer::Writer;
 
 /// `None`: the field cannot hold it.
-pub(super) fn write_scalar(writer: &mut Writer, field: &Field, explicit: bool, scalar: Scalar) -> Option<()> {
+pub(super) fn write_scalar(
+    writer: &mut Writer,
+    field: &Field,
+    explicit: bool,
+    scalar: Scalar,
+) -> Option<()> {
     let number = match scalar {
         Scalar::Null => return Some(()),
         Scalar::Name(value) => Number::Unsigned(value),
@@ -36,7 +41,8 @@ pub(super) fn write_scalar(writer: &mut Writer, field: &Field, explicit: bool, s
         // Negative enum numbers are sign-extended; protobuf enums are open, so any int32 is one.
         Kind::Enum(_) => {
             let value = i32::try_from(number.as_i64()?).ok()?;
-            (explicit || value != 0).then(|| writer.varint_field(id, i64::from(value).cast_unsigned()));
+            (explicit || value != 0)
+                .then(|| writer.varint_field(id, i64::from(value).cast_unsigned()));
         }
         Kind::Uint32 => {
             let value = number.as_u32()?;

@@ -55,19 +55,53 @@ pub(super) enum Kind {
 }
 
 const fn field(camel: &'static str, snake: &'static str, number: u32, kind: Kind) -> Field {
-    Field { camel, snake, number, kind, count: Count::Optional }
+    Field {
+        camel,
+        snake,
+        number,
+        kind,
+        count: Count::Optional,
+    }
 }
 
-const fn always(camel: &'static str, snake: &'static str, number: u32, message: &'static Message) -> Field {
-    Field { camel, snake, number, kind: Kind::Message(message), count: Count::Always }
+const fn always(
+    camel: &'static str,
+    snake: &'static str,
+    number: u32,
+    message: &'static Message,
+) -> Field {
+    Field {
+        camel,
+        snake,
+        number,
+        kind: Kind::Message(message),
+        count: Count::Always,
+    }
 }
 
-const fn many(camel: &'static str, snake: &'static str, number: u32, message: &'static Message) -> Field {
-    Field { camel, snake, number, kind: Kind::Message(message), count: Count::Repeated }
+const fn many(
+    camel: &'static str,
+    snake: &'static str,
+    number: u32,
+    message: &'static Message,
+) -> Field {
+    Field {
+        camel,
+        snake,
+        number,
+        kind: Kind::Message(message),
+        count: Count::Repeated,
+    }
 }
 
 const fn texts(camel: &'static str, snake: &'static str, number: u32) -> Field {
-    Field { camel, snake, number, kind: Kind::Text, count: Count::Repeated }
+    Field {
+        camel,
+        snake,
+        number,
+        kind: Kind::Text,
+        count: Count::Repeated,
+    }
 }
 
 const fn dropped(camel: &'static str, snake: &'static str, number: u32) -> Field {
@@ -75,11 +109,15 @@ const fn dropped(camel: &'static str, snake: &'static str, number: u32) -> Field
 }
 
 const fn message(fields: &'static [Field]) -> Message {
-    Message { fields, oneof: false }
+    Message {
+        fields,
+        oneof: false,
+    }
 }
 
 /// `ExportTraceServiceRequest`.
-pub(super) static REQUEST: Message = message(&[many("resourceSpans", "resource_spans", 1, &RESOURCE_SPANS)]);
+pub(super) static REQUEST: Message =
+    message(&[many("resourceSpans", "resource_spans", 1, &RESOURCE_SPANS)]);
 
 static RESOURCE_SPANS: Message = message(&[
     always("resource", "resource", 1, &RESOURCE),
@@ -121,7 +159,12 @@ static SPAN: Message = message(&[
     field("flags", "flags", 16, Kind::Fixed32),
     field("name", "name", 5, Kind::Text),
     field("kind", "kind", 6, Kind::Enum(SPAN_KINDS)),
-    field("startTimeUnixNano", "start_time_unix_nano", 7, Kind::Fixed64),
+    field(
+        "startTimeUnixNano",
+        "start_time_unix_nano",
+        7,
+        Kind::Fixed64,
+    ),
     field("endTimeUnixNano", "end_time_unix_nano", 8, Kind::Fixed64),
     many("attributes", "attributes", 9, &KEY_VALUE),
     dropped("droppedAttributesCount", "dropped_attributes_count", 10),
@@ -148,10 +191,15 @@ static LINK: Message = message(&[
     field("flags", "flags", 6, Kind::Fixed32),
 ]);
 
-static STATUS: Message =
-    message(&[field("message", "message", 2, Kind::Text), field("code", "code", 3, Kind::Enum(STATUS_CODES))]);
+static STATUS: Message = message(&[
+    field("message", "message", 2, Kind::Text),
+    field("code", "code", 3, Kind::Enum(STATUS_CODES)),
+]);
 
-static KEY_VALUE: Message = message(&[field("key", "key", 1, Kind::Text), always("value", "value", 2, &ANY_VALUE)]);
+static KEY_VALUE: Message = message(&[
+    field("key", "key", 1, Kind::Text),
+    always("value", "value", 2, &ANY_VALUE),
+]);
 
 static ANY_VALUE: Message = Message {
     oneof: true,
@@ -161,7 +209,12 @@ static ANY_VALUE: Message = Message {
         field("intValue", "int_value", 3, Kind::Int64),
         field("doubleValue", "double_value", 4, Kind::Double),
         field("arrayValue", "array_value", 5, Kind::Message(&ARRAY_VALUE)),
-        field("kvlistValue", "kvlist_value", 6, Kind::Message(&KEY_VALUE_LIST)),
+        field(
+            "kvlistValue",
+            "kvlist_value",
+            6,
+            Kind::Message(&KEY_VALUE_LIST),
+        ),
         field("bytesValue", "bytes_value", 7, Kind::Base64),
     ],
 };
@@ -179,4 +232,8 @@ static SPAN_KINDS: &[(&str, u64)] = &[
     ("SPAN_KIND_CONSUMER", 5),
 ];
 
-static STATUS_CODES: &[(&str, u64)] = &[("STATUS_CODE_UNSET", 0), ("STATUS_CODE_OK", 1), ("STATUS_CODE_ERROR", 2)];
+static STATUS_CODES: &[(&str, u64)] = &[
+    ("STATUS_CODE_UNSET", 0),
+    ("STATUS_CODE_OK", 1),
+    ("STATUS_CODE_ERROR", 2),
+];

@@ -63,7 +63,9 @@ impl Visitor<'_> for ScalarSeed {
         match text {
             "true" => Ok(Scalar::Bool(true)),
             "false" => Ok(Scalar::Bool(false)),
-            _ => Number::in_text(text).map(Scalar::Number).ok_or_else(|| E::custom(EXPECTED)),
+            _ => Number::in_text(text)
+                .map(Scalar::Number)
+                .ok_or_else(|| E::custom(EXPECTED)),
         }
     }
 }
@@ -100,6 +102,10 @@ impl<'de, F: FnOnce(&[u8]) -> bool> Visitor<'de> for StringSeed<F> {
     }
 
     fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<(), E> {
-        if (self.0)(bytes) { Ok(()) } else { Err(E::custom(EXPECTED)) }
+        if (self.0)(bytes) {
+            Ok(())
+        } else {
+            Err(E::custom(EXPECTED))
+        }
     }
 }

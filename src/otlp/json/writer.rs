@@ -19,7 +19,9 @@ pub(super) struct Open(usize);
 
 impl Writer {
     pub(super) fn with_capacity(bytes: usize) -> Self {
-        Self { out: Vec::with_capacity(bytes) }
+        Self {
+            out: Vec::with_capacity(bytes),
+        }
     }
 
     pub(super) fn finish(self) -> Vec<u8> {

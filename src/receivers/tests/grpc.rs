@@ -28,7 +28,11 @@ pub(super) struct Running {
     server: JoinHandle<()>,
 }
 
-pub(super) async fn start(recorder: Arc<Recorder>, budget: u64, settings: OtlpGrpcSettings) -> Running {
+pub(super) async fn start(
+    recorder: Arc<Recorder>,
+    budget: u64,
+    settings: OtlpGrpcSettings,
+) -> Running {
     let listener = bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let destination = destination(&recorder, budget);
@@ -36,37 +40,85 @@ pub(super) async fn start(recorder: Arc<Recorder>, budget: u64, settings: OtlpGr
     let shutdown = CancellationToken::new();
     let receiver = OtlpGrpc::new(settings, destination).unwrap();
     let server = TaskTracker::new().spawn(receiver.serve(listener, shutdown.clone()));
-    let channel = Endpoint::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
-    Running { address, channel, recorder, budget, stats, shutdown, server }
+    let channel = Endpoint::from_shared(format!("http://{address}"))
+        .unwrap()
+        .connect()
+        .await
+        .unwrap();
+    Running {
+        address,
+        channel,
+        recorder,
+        budget,
+        stats,
+        shutdown,
+        server,
+    }
 }
 
 async fn start_small(recorder: Arc<Recorder>, limit: u64) -> Running {
-    start(recorder, BUDGET, OtlpGrpcSettings { max_recv_msg_size: limit, ..OtlpGrpcSettings::default() }).await
+    start(
+        recorder,
+        BUDGET,
+        OtlpGrpcSettings {
+            max_recv_msg_size: limit,
+            ..OtlpGrpcSettings::default()
+        },
+    )
+    .await
 }
 
 #[tokio::test]
 async fn requests_arrive_as_sent_and_are_answered() {
     let run = start(Recorder::accepting(), BUDGET, OtlpGrpcSettings::default()).await;
-    let large =
-        Bytes::from((0..3_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect::<Vec<_>>());
+    let large = Bytes::from(
+        (0..3_000_000_u32)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect::<Vec<_>>(),
+    );
     for message in [Bytes::new(), Bytes::from_static(b"\x0a\x02\x12\x00"), large] {
         for compression in [None, Some(Gzip), Some(Zstd)] {
-            assert_eq!(call(&run.channel, EXPORT, compression, message.clone()).await.unwrap(), Bytes::new());
+            assert_eq!(
+                call(&run.channel, EXPORT, compression, message.clone())
+                    .await
+                    .unwrap(),
+                Bytes::new()
+            );
             assert_eq!(run.recorder.requests.lock().pop(), Some(message.clone()));
         }
     }
     let stats = run.stats.of(Transport::Grpc);
-    assert_eq!((stats.requests(), stats.accepted_spans(), stats.bytes()), (9, 9, 3 * 3_000_004));
+    assert_eq!(
+        (stats.requests(), stats.accepted_spans(), stats.bytes()),
+        (9, 9, 3 * 3_000_004)
+    );
     assert_eq!(run.budget.used(), 0);
 }
 
 #[tokio::test]
 async fn bad_spans_are_a_partial_success() {
-    let accepted = Accepted { spans: 3, rejected: 2, reason: "trace id of 15 bytes".to_owned() };
-    let run = start(Recorder::answering(Ok(accepted)), BUDGET, OtlpGrpcSettings::default()).await;
-    let answer = call(&run.channel, EXPORT, None, Bytes::new()).await.unwrap();
-    let partial = ExportTraceServiceResponse::decode(answer).unwrap().partial_success.unwrap();
-    assert_eq!((partial.rejected_spans, partial.error_message.as_str()), (2, "trace id of 15 bytes"));
+    let accepted = Accepted {
+        spans: 3,
+        rejected: 2,
+        reason: "trace id of 15 bytes".to_owned(),
+    };
+    let run = start(
+        Recorder::answering(Ok(accepted)),
+        BUDGET,
+        OtlpGrpcSettings::default(),
+    )
+    .await;
+    let answer = call(&run.channel, EXPORT, None, Bytes::new())
+        .await
+        .unwrap();
+    let partial = ExportTraceServiceResponse::decode(answer)
+        .unwrap()
+        .partial_success
+        .unwrap();
+    assert_eq!(
+        (partial.rejected_spans, partial.error_message.as_str()),
+        (2, "trace id of 15 bytes")
+    );
     let stats = run.stats.of(Transport::Grpc);
     assert_eq!((stats.accepted_spans(), stats.refused_spans()), (3, 2));
 }
@@ -75,22 +127,57 @@ async fn bad_spans_are_a_partial_success() {
 async fn every_refusal_has_its_status() {
     let second = Duration::from_millis(1500);
     let table = [
-        (Refusal::Malformed("no".to_owned()), Code::InvalidArgument, None),
-        (Refusal::TooLarge { bytes: 9, limit: 8 }, Code::ResourceExhausted, None),
-        (Refusal::Full { reason: "log", retry_after: second }, Code::ResourceExhausted, Some((1, 500_000_000))),
+        (
+            Refusal::Malformed("no".to_owned()),
+            Code::InvalidArgument,
+            None,
+        ),
+        (
+            Refusal::TooLarge { bytes: 9, limit: 8 },
+            Code::ResourceExhausted,
+            None,
+        ),
+        (
+            Refusal::Full {
+                reason: "log",
+                retry_after: second,
+            },
+            Code::ResourceExhausted,
+            Some((1, 500_000_000)),
+        ),
         (Refusal::Stopping, Code::Unavailable, None),
-        (Refusal::Log("EIO".to_owned()), Code::Unavailable, Some((5, 0))),
+        (
+            Refusal::Log("EIO".to_owned()),
+            Code::Unavailable,
+            Some((5, 0)),
+        ),
     ];
     // Two spans.
     let request = Bytes::from_static(&[0x0a, 6, 0x12, 4, 0x12, 0, 0x12, 0]);
     assert_eq!(count_spans(&request), 2);
     for (refusal, code, retry) in table {
-        let run = start(Recorder::answering(Err(refusal.clone())), BUDGET, OtlpGrpcSettings::default()).await;
-        let status = call(&run.channel, EXPORT, None, request.clone()).await.unwrap_err();
-        assert_eq!((status.code(), status.message()), (code, refusal.to_string().as_str()));
+        let run = start(
+            Recorder::answering(Err(refusal.clone())),
+            BUDGET,
+            OtlpGrpcSettings::default(),
+        )
+        .await;
+        let status = call(&run.channel, EXPORT, None, request.clone())
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (status.code(), status.message()),
+            (code, refusal.to_string().as_str())
+        );
         assert_eq!(retry_of(&status), retry, "{refusal}");
         let stats = run.stats.of(Transport::Grpc);
-        assert_eq!((stats.refused(RefusalReason::from(&refusal)), stats.refused_spans()), (1, 2));
+        assert_eq!(
+            (
+                stats.refused(RefusalReason::from(&refusal)),
+                stats.refused_spans()
+            ),
+            (1, 2)
+        );
         assert_eq!(run.budget.used(), 0);
     }
 }
@@ -100,10 +187,18 @@ fn retry_of(status: &tonic::Status) -> Option<(i64, i32)> {
         return None;
     }
     let details = RpcStatus::decode(status.details()).unwrap();
-    assert_eq!((details.code, details.message.as_str()), (status.code() as i32, status.message()));
-    assert_eq!(details.details[0].type_url, "type.googleapis.com/google.rpc.RetryInfo");
-    let ProtoDuration { seconds, nanos } =
-        RetryInfo::decode(details.details[0].value.as_slice()).unwrap().retry_delay.unwrap();
+    assert_eq!(
+        (details.code, details.message.as_str()),
+        (status.code() as i32, status.message())
+    );
+    assert_eq!(
+        details.details[0].type_url,
+        "type.googleapis.com/google.rpc.RetryInfo"
+    );
+    let ProtoDuration { seconds, nanos } = RetryInfo::decode(details.details[0].value.as_slice())
+        .unwrap()
+        .retry_delay
+        .unwrap();
     Some((seconds, nanos))
 }
 
@@ -111,12 +206,28 @@ fn retry_of(status: &tonic::Status) -> Option<(i64, i32)> {
 async fn the_size_limit_is_exact_for_wire_and_inflated_bytes() {
     let run = start_small(Recorder::accepting(), 100_000).await;
     for compression in [None, Some(Gzip), Some(Zstd)] {
-        assert!(call(&run.channel, EXPORT, compression, vec![0; 100_000]).await.is_ok(), "{compression:?}");
-        let status = call(&run.channel, EXPORT, compression, vec![0; 100_001]).await.unwrap_err();
-        assert_eq!((status.code(), status.details()), (Code::ResourceExhausted, &[][..]), "{compression:?}");
+        assert!(
+            call(&run.channel, EXPORT, compression, vec![0; 100_000])
+                .await
+                .is_ok(),
+            "{compression:?}"
+        );
+        let status = call(&run.channel, EXPORT, compression, vec![0; 100_001])
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (status.code(), status.details()),
+            (Code::ResourceExhausted, &[][..]),
+            "{compression:?}"
+        );
     }
     assert_eq!(run.recorder.taken().len(), 3);
-    assert_eq!(run.stats.of(Transport::Grpc).refused(RefusalReason::TooLarge), 3);
+    assert_eq!(
+        run.stats
+            .of(Transport::Grpc)
+            .refused(RefusalReason::TooLarge),
+        3
+    );
     assert_eq!(run.budget.used(), 0);
 }
 
@@ -130,16 +241,33 @@ async fn a_full_budget_refuses_with_a_retry_and_recovers() {
     });
     let budget = run.budget.clone();
     eventually("the first request is held", || budget.used() == 900_005).await;
-    for (compression, size) in [(None, 200_000), (Some(Gzip), 200_000), (Some(Zstd), 200_000)] {
-        let status = call(&run.channel, EXPORT, compression, vec![0; size]).await.unwrap_err();
-        assert_eq!((status.code(), retry_of(&status)), (Code::ResourceExhausted, Some((1, 0))), "{compression:?}");
+    for (compression, size) in [
+        (None, 200_000),
+        (Some(Gzip), 200_000),
+        (Some(Zstd), 200_000),
+    ] {
+        let status = call(&run.channel, EXPORT, compression, vec![0; size])
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (status.code(), retry_of(&status)),
+            (Code::ResourceExhausted, Some((1, 0))),
+            "{compression:?}"
+        );
         assert_eq!(run.budget.used(), 900_005, "{compression:?}");
     }
     recorder.open();
     assert!(holding.await.unwrap().is_ok());
-    assert!(call(&run.channel, EXPORT, None, vec![0; 200_000]).await.is_ok());
+    assert!(
+        call(&run.channel, EXPORT, None, vec![0; 200_000])
+            .await
+            .is_ok()
+    );
     assert_eq!(run.budget.used(), 0);
-    assert_eq!(run.stats.of(Transport::Grpc).refused(RefusalReason::Full), 3);
+    assert_eq!(
+        run.stats.of(Transport::Grpc).refused(RefusalReason::Full),
+        3
+    );
 }
 
 #[tokio::test]
@@ -150,7 +278,9 @@ async fn other_services_are_unimplemented() {
         "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
         "/opentelemetry.proto.collector.trace.v1.TraceService/Import",
     ] {
-        let status = call(&run.channel, path, None, Bytes::new()).await.unwrap_err();
+        let status = call(&run.channel, path, None, Bytes::new())
+            .await
+            .unwrap_err();
         assert_eq!(status.code(), Code::Unimplemented, "{path}");
     }
     assert!(run.recorder.taken().is_empty());
@@ -170,7 +300,10 @@ async fn shutdown_finishes_what_is_in_flight() {
     let budget = run.budget.clone();
     eventually("all are in flight", || budget.used() == 20 * 1005).await;
     run.shutdown.cancel();
-    eventually("the port is closed", || std::net::TcpStream::connect(run.address).is_err()).await;
+    eventually("the port is closed", || {
+        std::net::TcpStream::connect(run.address).is_err()
+    })
+    .await;
     assert!(!run.server.is_finished());
     recorder.open();
     for call in waiting {
@@ -182,7 +315,10 @@ async fn shutdown_finishes_what_is_in_flight() {
 
 #[tokio::test]
 async fn a_stuck_submit_does_not_hold_the_shutdown_up() {
-    let settings = OtlpGrpcSettings { drain_timeout: Duration::from_millis(100), ..OtlpGrpcSettings::default() };
+    let settings = OtlpGrpcSettings {
+        drain_timeout: Duration::from_millis(100),
+        ..OtlpGrpcSettings::default()
+    };
     let run = start(Recorder::closed(), BUDGET, settings).await;
     let stuck = TaskTracker::new().spawn({
         let channel = run.channel.clone();
@@ -202,7 +338,15 @@ async fn an_old_or_idle_connection_is_replaced_without_a_failed_call() {
         max_connection_idle: Some(Duration::from_millis(30)),
         ..Default::default()
     };
-    let run = start(Recorder::accepting(), BUDGET, OtlpGrpcSettings { keepalive, ..Default::default() }).await;
+    let run = start(
+        Recorder::accepting(),
+        BUDGET,
+        OtlpGrpcSettings {
+            keepalive,
+            ..Default::default()
+        },
+    )
+    .await;
     for wait in [0, 200, 5, 5, 100, 0] {
         tokio::time::sleep(Duration::from_millis(wait)).await;
         assert!(call(&run.channel, EXPORT, None, vec![0; 10]).await.is_ok());
@@ -212,11 +356,22 @@ async fn an_old_or_idle_connection_is_replaced_without_a_failed_call() {
 #[tokio::test]
 async fn a_64_mib_message_is_refused_from_its_prefix() {
     let run = start(Recorder::accepting(), BUDGET, OtlpGrpcSettings::default()).await;
-    let status = call(&run.channel, EXPORT, None, vec![0; 64 << 20]).await.unwrap_err();
-    assert_eq!((status.code(), status.details()), (Code::ResourceExhausted, &[][..]));
-    assert_eq!(status.message(), "request of 67108864 bytes is over the limit of 16777216");
+    let status = call(&run.channel, EXPORT, None, vec![0; 64 << 20])
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (status.code(), status.details()),
+        (Code::ResourceExhausted, &[][..])
+    );
+    assert_eq!(
+        status.message(),
+        "request of 67108864 bytes is over the limit of 16777216"
+    );
     assert_eq!(run.budget.used(), 0);
-    assert!(call(&run.channel, EXPORT, None, vec![0; 10]).await.is_ok(), "the connection goes on");
+    assert!(
+        call(&run.channel, EXPORT, None, vec![0; 10]).await.is_ok(),
+        "the connection goes on"
+    );
 }
 
 #[tokio::test]
@@ -245,7 +400,13 @@ async fn what_was_acknowledged_during_a_shutdown_was_taken() {
     run.server.await.unwrap();
     let taken: std::collections::HashSet<_> = recorder.taken().into_iter().collect();
     for sender in sending {
-        assert!(sender.await.unwrap().iter().all(|message| taken.contains(message)));
+        assert!(
+            sender
+                .await
+                .unwrap()
+                .iter()
+                .all(|message| taken.contains(message))
+        );
     }
     assert_eq!(run.budget.used(), 0);
 }

@@ -57,7 +57,13 @@ pub(super) async fn call(
     if let Some(encoding) = compression {
         client = client.send_compressed(encoding);
     }
-    client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
+    client
+        .ready()
+        .await
+        .map_err(|error| Status::unavailable(error.to_string()))?;
     let path = PathAndQuery::from_static(path);
-    Ok(client.unary(Request::new(message.into()), path, Raw).await?.into_inner())
+    Ok(client
+        .unary(Request::new(message.into()), path, Raw)
+        .await?
+        .into_inner())
 }

@@ -42,7 +42,11 @@ impl Answered {
     }
 }
 
-pub(super) async fn start(recorder: Arc<Recorder>, budget: u64, settings: OtlpHttpSettings) -> Running {
+pub(super) async fn start(
+    recorder: Arc<Recorder>,
+    budget: u64,
+    settings: OtlpHttpSettings,
+) -> Running {
     let listener = bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let destination = destination(&recorder, budget);
@@ -51,7 +55,15 @@ pub(super) async fn start(recorder: Arc<Recorder>, budget: u64, settings: OtlpHt
     let receiver = OtlpHttp::new(settings, destination).unwrap();
     let server = TaskTracker::new().spawn(receiver.serve(listener, shutdown.clone()));
     let client = Client::builder(TokioExecutor::new()).build_http();
-    Running { address, client, recorder, budget, stats, shutdown, server }
+    Running {
+        address,
+        client,
+        recorder,
+        budget,
+        stats,
+        shutdown,
+        server,
+    }
 }
 
 impl Running {
@@ -67,19 +79,31 @@ impl Running {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Request<Full<Bytes>> {
-        let mut request = Request::builder().method(method).uri(format!("http://{}{path}", self.address));
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.address));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        request.body(Full::new(Bytes::copy_from_slice(body))).unwrap()
+        request
+            .body(Full::new(Bytes::copy_from_slice(body)))
+            .unwrap()
     }
 
     pub(super) async fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> Answered {
-        self.send(self.request("POST", "/v1/traces", headers, body)).await
+        self.send(self.request("POST", "/v1/traces", headers, body))
+            .await
     }
 }
 
-pub(super) async fn answered(client: &Client<HttpConnector, Full<Bytes>>, request: Request<Full<Bytes>>) -> Answered {
+pub(super) async fn answered(
+    client: &Client<HttpConnector, Full<Bytes>>,
+    request: Request<Full<Bytes>>,
+) -> Answered {
     let (head, body) = client.request(request).await.unwrap().into_parts();
-    Answered { status: head.status, headers: head.headers, body: body.collect().await.unwrap().to_bytes() }
+    Answered {
+        status: head.status,
+        headers: head.headers,
+        body: body.collect().await.unwrap().to_bytes(),
+    }
 }

@@ -31,17 +31,31 @@ impl Submit for Recorder {
 impl Recorder {
     /// Answers every request with `answer`.
     pub(super) fn answering(answer: Result<Accepted, Refusal>) -> Arc<Self> {
-        Arc::new(Self { requests: Mutex::default(), answer, gate: Semaphore::new(Semaphore::MAX_PERMITS) })
+        Arc::new(Self {
+            requests: Mutex::default(),
+            answer,
+            gate: Semaphore::new(Semaphore::MAX_PERMITS),
+        })
     }
 
     pub(super) fn accepting() -> Arc<Self> {
-        Self::answering(Ok(Accepted { spans: 1, ..Accepted::default() }))
+        Self::answering(Ok(Accepted {
+            spans: 1,
+            ..Accepted::default()
+        }))
     }
 
     /// Takes nothing before [`Self::open`].
     pub(super) fn closed() -> Arc<Self> {
-        let accepted = Ok(Accepted { spans: 1, ..Accepted::default() });
-        Arc::new(Self { requests: Mutex::default(), answer: accepted, gate: Semaphore::new(0) })
+        let accepted = Ok(Accepted {
+            spans: 1,
+            ..Accepted::default()
+        });
+        Arc::new(Self {
+            requests: Mutex::default(),
+            answer: accepted,
+            gate: Semaphore::new(0),
+        })
     }
 
     pub(super) fn open(&self) {

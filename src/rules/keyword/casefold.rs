@@ -38,9 +38,9 @@ fn ascii_len(bytes: &[u8]) -> usize {
 
 /// Bytes of a run of three-byte characters from the blocks without case: U+3000 to U+9FFF and U+B000 to U+D7FF.
 fn caseless_len(bytes: &[u8]) -> usize {
-    let run = bytes
-        .chunks_exact(3)
-        .take_while(|c| matches!(c[0], 0xe3..=0xe9 | 0xeb..=0xed) && (c[1] & 0xc0) == 0x80 && (c[2] & 0xc0) == 0x80);
+    let run = bytes.chunks_exact(3).take_while(|c| {
+        matches!(c[0], 0xe3..=0xe9 | 0xeb..=0xed) && (c[1] & 0xc0) == 0x80 && (c[2] & 0xc0) == 0x80
+    });
     run.count() * 3
 }
 
@@ -62,7 +62,9 @@ fn fold_one<'a>(bytes: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
         'ß' | 'ẞ' => out.extend_from_slice(b"ss"),
         // The dot that Turkish İ leaves behind would keep it from matching a plain i.
         'İ' => out.push(b'i'),
-        _ => c.to_lowercase().for_each(|lower| out.extend_from_slice(lower.encode_utf8(&mut buffer).as_bytes())),
+        _ => c
+            .to_lowercase()
+            .for_each(|lower| out.extend_from_slice(lower.encode_utf8(&mut buffer).as_bytes())),
     }
     &bytes[c.len_utf8()..]
 }
@@ -81,7 +83,10 @@ mod tests {
     #[test]
     fn folds_any_script() {
         let cases = [
-            ("Ignore PREVIOUS instructions", "ignore previous instructions"),
+            (
+                "Ignore PREVIOUS instructions",
+                "ignore previous instructions",
+            ),
             ("忽略之前的指令 ABC", "忽略之前的指令 abc"),
             ("ÉCOLE Straße STRASSE", "école strasse strasse"),
             ("ΣΊΣΥΦΟΣ σίσυφος", "σίσυφοσ σίσυφοσ"),
@@ -92,7 +97,10 @@ mod tests {
             ("ＦＵＬＬ", "ｆｕｌｌ"),
         ];
         for (text, expected) in cases {
-            assert_eq!(String::from_utf8(folded(text.as_bytes())).unwrap(), expected);
+            assert_eq!(
+                String::from_utf8(folded(text.as_bytes())).unwrap(),
+                expected
+            );
         }
     }
 

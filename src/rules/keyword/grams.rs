@@ -31,7 +31,10 @@ fn slot(gram: [u8; GRAM]) -> usize {
 impl Grams {
     /// `None` when there is no keyword. Every keyword must have at least [`WINDOW`] bytes.
     pub(crate) fn new<'a>(keywords: impl Iterator<Item = (&'a [u8], u32)>) -> Option<Self> {
-        let mut grams = Self { known: vec![0; 1 << (BITS - 6)].into(), by_window: HashMap::default() };
+        let mut grams = Self {
+            known: vec![0; 1 << (BITS - 6)].into(),
+            by_window: HashMap::default(),
+        };
         for (keyword, bit) in keywords {
             let Some((window, rest)) = keyword.split_first_chunk::<WINDOW>() else {
                 continue;
@@ -40,7 +43,11 @@ impl Grams {
                 let slot = slot([gram[0], gram[1], gram[2]]);
                 grams.known[slot / 64] |= 1 << (slot % 64);
             }
-            grams.by_window.entry(*window).or_default().push((rest.into(), bit));
+            grams
+                .by_window
+                .entry(*window)
+                .or_default()
+                .push((rest.into(), bit));
         }
         (!grams.by_window.is_empty()).then_some(grams)
     }
@@ -54,7 +61,9 @@ impl Grams {
     pub(crate) fn find(&self, text: &[u8], mut hit: impl FnMut(u32)) {
         let mut at = 0;
         while let Some(window) = text.get(at..).and_then(|rest| rest.first_chunk::<WINDOW>()) {
-            let unknown = (0..=WINDOW - GRAM).rev().find(|i| !self.knows([window[*i], window[i + 1], window[i + 2]]));
+            let unknown = (0..=WINDOW - GRAM)
+                .rev()
+                .find(|i| !self.knows([window[*i], window[i + 1], window[i + 2]]));
             if let Some(i) = unknown {
                 at += i + 1;
                 continue;

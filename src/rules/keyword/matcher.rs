@@ -42,12 +42,18 @@ impl KeywordMatcher {
             .collect();
         let long = folded.iter().filter(|(keyword, _)| keyword.len() >= WINDOW);
         let long = Grams::new(long.map(|(keyword, bit)| (keyword.as_slice(), *bit)));
-        let short: Vec<_> = folded.iter().filter(|(keyword, _)| keyword.len() < WINDOW).collect();
+        let short: Vec<_> = folded
+            .iter()
+            .filter(|(keyword, _)| keyword.len() < WINDOW)
+            .collect();
         let short = if short.is_empty() {
             None
         } else {
             let automaton = AhoCorasick::new(short.iter().map(|(keyword, _)| keyword));
-            Some((automaton.map_err(|error| error.to_string())?, short.iter().map(|(_, bit)| *bit).collect()))
+            Some((
+                automaton.map_err(|error| error.to_string())?,
+                short.iter().map(|(_, bit)| *bit).collect(),
+            ))
         };
         let raw = keywords.iter().any(|(keyword, _)| keyword.contains('\\'));
         Ok((long.is_some() || short.is_some()).then_some(Self { long, short, raw }))
@@ -98,7 +104,10 @@ impl KeywordMatcher {
 }
 
 fn is_json(text: &[u8]) -> bool {
-    matches!(text.iter().find(|byte| !byte.is_ascii_whitespace()), Some(b'{' | b'[' | b'"'))
+    matches!(
+        text.iter().find(|byte| !byte.is_ascii_whitespace()),
+        Some(b'{' | b'[' | b'"')
+    )
 }
 
 #[cfg(test)]
@@ -108,7 +117,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn found(keywords: &[&str], text: &str) -> BTreeSet<u32> {
-        let keywords: Vec<_> = keywords.iter().zip(0..).map(|(keyword, bit)| ((*keyword).to_owned(), bit)).collect();
+        let keywords: Vec<_> = keywords
+            .iter()
+            .zip(0..)
+            .map(|(keyword, bit)| ((*keyword).to_owned(), bit))
+            .collect();
         let matcher = KeywordMatcher::new(&keywords).unwrap().unwrap();
         let mut bits = BTreeSet::new();
         matcher.search(text.as_bytes(), &mut Scratch::default(), &mut |bit| {
@@ -119,9 +132,18 @@ mod tests {
 
     #[test]
     fn finds_keywords_where_text_really_is() {
-        let keywords = ["ignore previous instructions", "请解释", "Bomb", r"C:\secret", "🚀 launch"];
+        let keywords = [
+            "ignore previous instructions",
+            "请解释",
+            "Bomb",
+            r"C:\secret",
+            "🚀 launch",
+        ];
         let json = |text: &str| serde_json::to_string(text).unwrap();
-        let message = format!(r#"[{{"role":"user","content":{}}}]"#, json("please Ignore  previous instructions"));
+        let message = format!(
+            r#"[{{"role":"user","content":{}}}]"#,
+            json("please Ignore  previous instructions")
+        );
         let cases: [(String, &[u32]); 12] = [
             ("IGNORE Previous Instructions".into(), &[0]),
             ("ignore  previous instructions".into(), &[]),
@@ -137,7 +159,11 @@ mod tests {
             ("bom b ignore previous instruction".into(), &[]),
         ];
         for (text, expected) in cases {
-            assert_eq!(found(&keywords, &text), expected.iter().copied().collect(), "{text}");
+            assert_eq!(
+                found(&keywords, &text),
+                expected.iter().copied().collect(),
+                "{text}"
+            );
         }
     }
 
@@ -162,7 +188,11 @@ mod tests {
     fn ascii_json(text: &str) -> String {
         let mut out = String::from("\"");
         for unit in text.encode_utf16() {
-            if unit < 128 { out.push(unit as u8 as char) } else { out += &format!("\\u{unit:04x}") }
+            if unit < 128 {
+                out.push(unit as u8 as char)
+            } else {
+                out += &format!("\\u{unit:04x}")
+            }
         }
         out + "\""
     }

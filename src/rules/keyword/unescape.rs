@@ -18,7 +18,11 @@ pub(crate) fn unescape(text: &[u8], out: &mut Vec<u8>) -> bool {
                 }
                 None => literal(escape, out),
             },
-            [_, c @ (b'"' | b'\\' | b'/' | b'n' | b't' | b'r' | b'b' | b'f'), after @ ..] => {
+            [
+                _,
+                c @ (b'"' | b'\\' | b'/' | b'n' | b't' | b'r' | b'b' | b'f'),
+                after @ ..,
+            ] => {
                 found = true;
                 out.push(plain_of(*c));
                 after
@@ -52,16 +56,24 @@ fn unicode(digits: &[u8]) -> Option<(char, usize)> {
     if let Some(c) = char::from_u32(high) {
         return Some((c, 4));
     }
-    let low = digits.get(4..10).filter(|pair| pair.starts_with(b"\\u")).and_then(|pair| hex(&pair[2..]));
+    let low = digits
+        .get(4..10)
+        .filter(|pair| pair.starts_with(b"\\u"))
+        .and_then(|pair| hex(&pair[2..]));
     let pair = low.filter(|low| high < 0xdc00 && (0xdc00..0xe000).contains(low));
     match pair {
-        Some(low) => Some((char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00))?, 10)),
+        Some(low) => Some((
+            char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00))?,
+            10,
+        )),
         None => Some((char::REPLACEMENT_CHARACTER, 4)),
     }
 }
 
 fn hex(digits: &[u8]) -> Option<u32> {
-    digits.iter().try_fold(0, |value, digit| Some(value << 4 | char::from(*digit).to_digit(16)?))
+    digits.iter().try_fold(0, |value, digit| {
+        Some(value << 4 | char::from(*digit).to_digit(16)?)
+    })
 }
 
 #[cfg(test)]

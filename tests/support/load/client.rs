@@ -21,7 +21,11 @@ pub(crate) enum Answer {
     /// In the log; the response message (empty, or a partial success).
     Taken(Bytes),
     /// Not in the log.
-    Refused { code: u32, message: String, retry: Option<Duration> },
+    Refused {
+        code: u32,
+        message: String,
+        retry: Option<Duration>,
+    },
     /// Nobody knows.
     None,
     /// No connection could be made: not sent.
@@ -38,7 +42,11 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(address: SocketAddr) -> Self {
-        Self { address, connection: Mutex::default(), tasks: TaskTracker::new() }
+        Self {
+            address,
+            connection: Mutex::default(),
+            tasks: TaskTracker::new(),
+        }
     }
 
     /// Sends one export request; `message` without the gRPC prefix.
@@ -48,7 +56,9 @@ impl Client {
 
     /// Sends a body as it is.
     pub(crate) async fn send(&self, body: Bytes) -> Answer {
-        let Some(mut connection) = self.connection().await else { return Answer::Unreachable };
+        let Some(mut connection) = self.connection().await else {
+            return Answer::Unreachable;
+        };
         let request = Request::post(EXPORT)
             .header("content-type", "application/grpc")
             .header("te", "trailers")
@@ -107,7 +117,11 @@ fn answer_of(headers: &HeaderMap, body: &Bytes) -> Option<Answer> {
         return Some(Answer::Taken(body.slice(5.min(body.len())..)));
     }
     let status = tonic::Status::from_header_map(headers)?;
-    Some(Answer::Refused { code, message: status.message().to_owned(), retry: retry_of(status.details()) })
+    Some(Answer::Refused {
+        code,
+        message: status.message().to_owned(),
+        retry: retry_of(status.details()),
+    })
 }
 
 /// `google.rpc.Status.details[0]`: Any(RetryInfo).
@@ -138,7 +152,13 @@ fn retry_of(details: &[u8]) -> Option<Duration> {
     }
     use prost::Message;
     let status = RpcStatus::decode(details).ok()?;
-    let info = status.details.iter().find(|any| any.type_url.ends_with("google.rpc.RetryInfo"))?;
-    let delay = RetryInfo::decode(&info.value[..]).ok()?.delay.unwrap_or_default();
+    let info = status
+        .details
+        .iter()
+        .find(|any| any.type_url.ends_with("google.rpc.RetryInfo"))?;
+    let delay = RetryInfo::decode(&info.value[..])
+        .ok()?
+        .delay
+        .unwrap_or_default();
     Some(Duration::new(delay.seconds as u64, delay.nanos as u32))
 }

@@ -4,7 +4,11 @@
 //! Everything is a function of a run number and a trace number: ids, what a trace holds, whether the bench policies
 //! (`tests/data/bench_policies.yaml`) keep it. Nothing is random, so both ends can tell what is missing.
 
-#![allow(dead_code, unused_imports, reason = "each test and benchmark uses its part")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each test and benchmark uses its part"
+)]
 
 #[path = "../backwards.rs"]
 #[allow(unreachable_pub, reason = "shared with other tests")]

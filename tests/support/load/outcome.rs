@@ -45,7 +45,13 @@ impl Outcome {
     }
 
     /// `at` is when the request was due, since the start; `took` how long after that it was acknowledged.
-    pub(crate) fn acknowledged(&self, parts: &[(u64, u32)], spans: u32, at: Duration, took: Duration) {
+    pub(crate) fn acknowledged(
+        &self,
+        parts: &[(u64, u32)],
+        spans: u32,
+        at: Duration,
+        took: Duration,
+    ) {
         self.mark(parts, |trace, bit| trace.acknowledged |= bit);
         self.counts.lock().acknowledged += u64::from(spans);
         self.latencies.lock().push((at, took));
@@ -60,7 +66,11 @@ impl Outcome {
 
     pub(crate) fn refused(&self, code: u32, message: String, retry: Option<Duration>) {
         self.counts.lock().refused += 1;
-        *self.refusals.lock().entry((code, message, retry.is_some())).or_default() += 1;
+        *self
+            .refusals
+            .lock()
+            .entry((code, message, retry.is_some()))
+            .or_default() += 1;
     }
 
     /// All kinds of refusal, and how many of each.
@@ -85,18 +95,28 @@ impl Outcome {
 
     /// Parts of a trace that are acknowledged.
     pub(crate) fn parts(&self, trace: u64) -> u64 {
-        self.traces.lock().get(trace as usize).map_or(0, |trace| trace.acknowledged)
+        self.traces
+            .lock()
+            .get(trace as usize)
+            .map_or(0, |trace| trace.acknowledged)
     }
 
     /// Whether a copy of the trace's spans may be in the log.
     pub(crate) fn maybe_twice(&self, trace: u64) -> bool {
-        self.traces.lock().get(trace as usize).is_some_and(|trace| trace.maybe_twice != 0)
+        self.traces
+            .lock()
+            .get(trace as usize)
+            .is_some_and(|trace| trace.maybe_twice != 0)
     }
 
     /// Times from due to acknowledged of requests that were due within a stretch of the run.
     pub(crate) fn latencies(&self, from: Duration, to: Duration) -> Vec<Duration> {
         let all = self.latencies.lock();
-        let mut found: Vec<_> = all.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, took)| *took).collect();
+        let mut found: Vec<_> = all
+            .iter()
+            .filter(|(at, _)| (from..to).contains(at))
+            .map(|(_, took)| *took)
+            .collect();
         found.sort_unstable();
         found
     }

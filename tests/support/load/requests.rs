@@ -40,11 +40,25 @@ impl Requests {
     /// Traces begin from `begin` on, ns since the epoch.
     pub(crate) fn new(shape: Arc<Shape>, begin: u64) -> Self {
         assert!(shape.spans.is_multiple_of(shape.parts) && shape.parts <= 64);
-        let parts = |kind, variant| (0..shape.parts).map(|part| Part::new(&shape, kind, part, variant)).collect();
+        let parts = |kind, variant| {
+            (0..shape.parts)
+                .map(|part| Part::new(&shape, kind, part, variant))
+                .collect()
+        };
         Self {
-            ordinary: (0..VARIANTS).map(|variant| parts(Kind::Ordinary, variant)).collect(),
-            kept: KEPT.into_iter().zip(0..).map(|(kind, variant)| (kind, parts(kind, variant))).collect(),
-            resources: shape.services.iter().map(|service| resource(&shape, service)).collect(),
+            ordinary: (0..VARIANTS)
+                .map(|variant| parts(Kind::Ordinary, variant))
+                .collect(),
+            kept: KEPT
+                .into_iter()
+                .zip(0..)
+                .map(|(kind, variant)| (kind, parts(kind, variant)))
+                .collect(),
+            resources: shape
+                .services
+                .iter()
+                .map(|service| resource(&shape, service))
+                .collect(),
             scope: scope(),
             next: 0,
             traces: None,
@@ -55,12 +69,14 @@ impl Requests {
 
     /// Begins no more traces; `traces()` of them there are.
     pub(crate) fn finish(&mut self) {
-        self.traces.get_or_insert(self.next.div_ceil(u64::from(self.shape.parts)));
+        self.traces
+            .get_or_insert(self.next.div_ceil(u64::from(self.shape.parts)));
     }
 
     /// Traces begun.
     pub(crate) fn traces(&self) -> u64 {
-        self.traces.unwrap_or(self.next.div_ceil(u64::from(self.shape.parts)))
+        self.traces
+            .unwrap_or(self.next.div_ceil(u64::from(self.shape.parts)))
     }
 
     /// The next request; `None` when all traces are whole.
@@ -81,7 +97,10 @@ impl Requests {
     fn step(&mut self) -> Option<Option<(u64, u32)>> {
         let count = u64::from(self.shape.parts);
         let (step, part) = (self.next / count, self.next % count);
-        if self.traces.is_some_and(|traces| step >= traces + self.shape.lag * (count - 1)) {
+        if self
+            .traces
+            .is_some_and(|traces| step >= traces + self.shape.lag * (count - 1))
+        {
             return None;
         }
         self.next += 1;
@@ -107,7 +126,10 @@ impl Requests {
         let mut spans = 0;
         for group in parts.chunk_by(|a, b| a.0 % services == b.0 % services) {
             let resource = &self.resources[(group[0].0 % services) as usize];
-            let inner: usize = group.iter().map(|(trace, part)| self.part(*trace, *part).bytes.len()).sum();
+            let inner: usize = group
+                .iter()
+                .map(|(trace, part)| self.part(*trace, *part).bytes.len())
+                .sum();
             let scope_spans = self.scope.len() + inner;
             let resource_spans = resource.len() + 1 + varint_len(scope_spans) + scope_spans;
             out.push(0x0a);
@@ -131,7 +153,11 @@ impl Requests {
                 out.extend_from_slice(resource);
             }
         }
-        Request { bytes: out.into(), parts, spans }
+        Request {
+            bytes: out.into(),
+            parts,
+            spans,
+        }
     }
 }
 

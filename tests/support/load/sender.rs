@@ -28,7 +28,11 @@ pub(crate) struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { rate: 20_000, in_flight: 16, connections: 2 }
+        Self {
+            rate: 20_000,
+            in_flight: 16,
+            connections: 2,
+        }
     }
 }
 
@@ -62,18 +66,29 @@ impl Load {
     pub(crate) fn start(address: SocketAddr, shape: Shape, pace: Pace) -> Self {
         let (shape, tasks) = (Arc::new(shape), TaskTracker::new());
         let abandon = CancellationToken::new();
-        let (outcome, finish, sent) = (Arc::new(Outcome::default()), Arc::default(), Arc::default());
+        let (outcome, finish, sent) =
+            (Arc::new(Outcome::default()), Arc::default(), Arc::default());
         let run = Run {
             requests: Requests::new(shape.clone(), SystemClock::new().unix()),
             pace,
-            clients: (0..pace.connections).map(|_| Arc::new(Client::new(address))).collect(),
+            clients: (0..pace.connections)
+                .map(|_| Arc::new(Client::new(address)))
+                .collect(),
             outcome: outcome.clone(),
             finish: Arc::clone(&finish),
             sent: Arc::clone(&sent),
             abandon: abandon.clone(),
         };
         let task = tasks.spawn(run.run());
-        Self { shape, outcome, finish, sent, abandon, task, _tasks: tasks }
+        Self {
+            shape,
+            outcome,
+            finish,
+            sent,
+            abandon,
+            task,
+            _tasks: tasks,
+        }
     }
 
     /// Spans handed to connections so far, retries not counted.
@@ -108,14 +123,20 @@ impl Run {
             if self.finish.load(Ordering::Relaxed) {
                 self.requests.finish();
             }
-            let Some(request) = self.requests.next() else { break };
+            let Some(request) = self.requests.next() else {
+                break;
+            };
             tokio::time::sleep_until(due).await;
             if self.abandon.is_cancelled() {
                 break;
             }
             let permit = permits.clone().acquire_owned().await.unwrap();
-            self.sent.fetch_add(u64::from(request.spans), Ordering::Relaxed);
-            let (client, outcome) = (self.clients[number % self.clients.len()].clone(), self.outcome.clone());
+            self.sent
+                .fetch_add(u64::from(request.spans), Ordering::Relaxed);
+            let (client, outcome) = (
+                self.clients[number % self.clients.len()].clone(),
+                self.outcome.clone(),
+            );
             let (at, spans) = (due, request.spans);
             let abandon = self.abandon.clone();
             tasks.spawn(async move {
@@ -145,7 +166,11 @@ async fn deliver(client: &Client, request: &Request, outcome: &Outcome) {
                 outcome.strange();
                 return;
             }
-            Answer::Refused { code, message, retry } => {
+            Answer::Refused {
+                code,
+                message,
+                retry,
+            } => {
                 outcome.refused(code, message, retry);
                 retry.unwrap_or(RETRY)
             }

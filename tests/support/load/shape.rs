@@ -17,8 +17,15 @@ pub(crate) enum Kind {
 }
 
 /// Kinds that a policy keeps.
-pub(crate) const KEPT: [Kind; 7] =
-    [Kind::Error, Kind::Slow, Kind::Risky, Kind::Tokens, Kind::Vip, Kind::Flag, Kind::Keyword];
+pub(crate) const KEPT: [Kind; 7] = [
+    Kind::Error,
+    Kind::Slow,
+    Kind::Risky,
+    Kind::Tokens,
+    Kind::Vip,
+    Kind::Flag,
+    Kind::Keyword,
+];
 
 /// Which parts of a kept trace show why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +133,8 @@ pub(crate) fn mix(seed: u64) -> u64 {
 /// The Collector's coin at 1 %: FNV-1a 64 over its default salt and the id.
 fn one_percent(id: &[u8; 16]) -> bool {
     let bytes = b"default-hash-seed".iter().chain(id);
-    let hash =
-        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     hash <= 0x028f_5c28_f5c2_8f5f
 }

@@ -60,8 +60,12 @@ impl Sink {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let mut sink =
-            Self { address, state: Arc::default(), stop: CancellationToken::new(), tasks: TaskTracker::new() };
+        let mut sink = Self {
+            address,
+            state: Arc::default(),
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
         sink.serve(listener);
         sink
     }
@@ -71,7 +75,9 @@ impl Sink {
     }
 
     pub(crate) fn set(&self, mode: Mode) {
-        self.state.failing.store(u64::from(mode == Mode::Fail), Ordering::Relaxed);
+        self.state
+            .failing
+            .store(u64::from(mode == Mode::Fail), Ordering::Relaxed);
     }
 
     /// Closes the port and all connections.
@@ -109,7 +115,11 @@ impl Sink {
     }
 
     pub(crate) fn got(&self, trace: [u8; 16]) -> Option<Got> {
-        self.state.traces.lock().get(&u128::from_be_bytes(trace)).copied()
+        self.state
+            .traces
+            .lock()
+            .get(&u128::from_be_bytes(trace))
+            .copied()
     }
 
     /// All traces that came.
@@ -152,8 +162,15 @@ impl Drop for Sink {
 
 type Body = StreamBody<tokio_stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>;
 
-async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
-    let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
+async fn answer(
+    state: Arc<State>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    let body = request
+        .into_body()
+        .collect()
+        .await
+        .map(http_body_util::Collected::to_bytes);
     state.requests.fetch_add(1, Ordering::Relaxed);
     let code = match body {
         _ if state.failing.load(Ordering::Relaxed) == 1 => "14",
@@ -163,17 +180,27 @@ async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Respons
             "3"
         }
     };
-    let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), HeaderValue::from_static(code))]);
-    let frames = vec![Ok(Frame::data(Bytes::from_static(&[0; 5]))), Ok(Frame::trailers(trailers))];
+    let trailers = HeaderMap::from_iter([(
+        "grpc-status".parse().unwrap(),
+        HeaderValue::from_static(code),
+    )]);
+    let frames = vec![
+        Ok(Frame::data(Bytes::from_static(&[0; 5]))),
+        Ok(Frame::trailers(trailers)),
+    ];
     let mut response = Response::new(StreamBody::new(tokio_stream::iter(frames)));
-    response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
+    response
+        .headers_mut()
+        .insert("content-type", HeaderValue::from_static("application/grpc"));
     Ok(response)
 }
 
 impl State {
     fn take(&self, body: &[u8]) -> bool {
         let mut seen = Seen::default();
-        let sound = body.get(5..).is_some_and(|message| scan(message, &mut seen).is_ok_and(|scan| scan.rejected == 0));
+        let sound = body
+            .get(5..)
+            .is_some_and(|message| scan(message, &mut seen).is_ok_and(|scan| scan.rejected == 0));
         if sound {
             let mut traces = self.traces.lock();
             let mut copies = 0;
@@ -181,14 +208,17 @@ impl State {
                 let got = traces.entry(*trace).or_default();
                 got.total += 1;
                 // The span's number within its trace, as `Shape::span_id` puts it.
-                let bit = 1_u128.checked_shl((span.wrapping_sub(1) & 0xffff) as u32).unwrap_or(0);
+                let bit = 1_u128
+                    .checked_shl((span.wrapping_sub(1) & 0xffff) as u32)
+                    .unwrap_or(0);
                 let copy = u64::from(got.spans & bit != 0);
                 got.copies += copy;
                 copies += copy;
                 got.spans |= bit;
             }
             self.copies.fetch_add(copies, Ordering::Relaxed);
-            self.spans.fetch_add(seen.spans.len() as u64, Ordering::Relaxed);
+            self.spans
+                .fetch_add(seen.spans.len() as u64, Ordering::Relaxed);
         }
         sound
     }

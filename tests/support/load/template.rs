@@ -45,7 +45,10 @@ impl Part {
     /// Encodes part `part` of a trace of `kind`.
     pub(crate) fn new(shape: &Shape, kind: Kind, part: u32, variant: u64) -> Self {
         let each = shape.spans_of_part();
-        let mut out = Self { bytes: Vec::new(), spans: Vec::new() };
+        let mut out = Self {
+            bytes: Vec::new(),
+            spans: Vec::new(),
+        };
         for number in part * each..(part + 1) * each {
             let marked = kind != Kind::Ordinary && shape.shows(part) && number == part * each;
             let kind = if marked { kind } else { Kind::Ordinary };
@@ -64,7 +67,11 @@ impl Part {
         put_varint(&mut self.bytes, span.len());
         let base = self.bytes.len();
         self.bytes.extend_from_slice(span);
-        let find = |needle: &[u8]| span.windows(needle.len()).position(|window| window == needle).map(|at| base + at);
+        let find = |needle: &[u8]| {
+            span.windows(needle.len())
+                .position(|window| window == needle)
+                .map(|at| base + at)
+        };
         self.spans.push(Patch {
             trace: find(&TRACE).unwrap(),
             span: find(&SPAN).unwrap(),
@@ -88,9 +95,13 @@ impl Part {
         let bytes = &mut out[base..];
         let id = shape.id(trace);
         for patch in &self.spans {
-            let mut set = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+            let mut set =
+                |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
             set(patch.trace, &id);
-            set(patch.span, &Shape::span_id(trace, patch.number).to_be_bytes());
+            set(
+                patch.span,
+                &Shape::span_id(trace, patch.number).to_be_bytes(),
+            );
             if let Some(parent) = patch.parent {
                 set(parent, &Shape::span_id(trace, 0).to_be_bytes());
             }
@@ -112,7 +123,11 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: usize) {
 /// One span and its length in ns.
 fn span(shape: &Shape, kind: Kind, number: u32, variant: u64) -> (Span, u64) {
     let llm = number % 12 == 3;
-    let mut attributes = if llm { llm_attributes(shape, variant) } else { plain_attributes(number, variant) };
+    let mut attributes = if llm {
+        llm_attributes(shape, variant)
+    } else {
+        plain_attributes(number, variant)
+    };
     let phrase = PHRASES[variant as usize % 2];
     let mut events = Vec::new();
     let mut length = 20 * MILLISECOND;
@@ -125,7 +140,11 @@ fn span(shape: &Shape, kind: Kind, number: u32, variant: u64) -> (Span, u64) {
             let answer = messages("assistant", &format!("I was told to {phrase}"));
             let details = vec![text("gen_ai.output.messages", &answer)];
             let name = "gen_ai.client.inference.operation.details".to_owned();
-            events.push(Event { name, attributes: details, ..Event::default() });
+            events.push(Event {
+                name,
+                attributes: details,
+                ..Event::default()
+            });
         }
         Kind::Tokens => set(&mut attributes, int("gen_ai.usage.input_tokens", 150_000)),
         Kind::Flag => attributes.push(any("app.force_sample", Value::BoolValue(true))),
@@ -136,12 +155,23 @@ fn span(shape: &Shape, kind: Kind, number: u32, variant: u64) -> (Span, u64) {
         Kind::Slow => length = 6_000 * MILLISECOND,
         Kind::Ordinary | Kind::Error => {}
     }
-    let status = (kind == Kind::Error).then(|| Status { code: 2, message: "model overloaded".to_owned() });
+    let status = (kind == Kind::Error).then(|| Status {
+        code: 2,
+        message: "model overloaded".to_owned(),
+    });
     let span = Span {
         trace_id: TRACE.to_vec(),
         span_id: SPAN.to_vec(),
-        parent_span_id: if number == 0 { Vec::new() } else { PARENT.to_vec() },
-        name: if llm { "chat gpt-5".to_owned() } else { format!("step {}", number % 7) },
+        parent_span_id: if number == 0 {
+            Vec::new()
+        } else {
+            PARENT.to_vec()
+        },
+        name: if llm {
+            "chat gpt-5".to_owned()
+        } else {
+            format!("step {}", number % 7)
+        },
         kind: if llm { 3 } else { 1 },
         start_time_unix_nano: u64::from_le_bytes(START),
         end_time_unix_nano: u64::from_le_bytes(END),
@@ -183,7 +213,10 @@ fn llm_attributes(shape: &Shape, variant: u64) -> Vec<KeyValue> {
 }
 
 fn plain_attributes(number: u32, variant: u64) -> Vec<KeyValue> {
-    let path = format!("https://tools.internal.example.com/v2/collections/{}/documents/search?limit=20", number * 7919);
+    let path = format!(
+        "https://tools.internal.example.com/v2/collections/{}/documents/search?limit=20",
+        number * 7919
+    );
     vec![
         text("http.request.method", "POST"),
         text("url.full", &path),
@@ -205,14 +238,25 @@ fn int(key: &str, value: i64) -> KeyValue {
 }
 
 fn any(key: &str, value: Value) -> KeyValue {
-    KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
+    KeyValue {
+        key: key.to_owned(),
+        value: Some(AnyValue { value: Some(value) }),
+        ..KeyValue::default()
+    }
 }
 
 /// The resource of a service, as field 1 of a `ResourceSpans`.
 pub(crate) fn resource(shape: &Shape, service: &str) -> Vec<u8> {
     use opentelemetry_proto::tonic::resource::v1::Resource;
-    let attributes = vec![text("service.name", service), text("telemetry.sdk.language", "python")];
-    let mut bytes = Resource { attributes, ..Resource::default() }.encode_to_vec();
+    let attributes = vec![
+        text("service.name", service),
+        text("telemetry.sdk.language", "python"),
+    ];
+    let mut bytes = Resource {
+        attributes,
+        ..Resource::default()
+    }
+    .encode_to_vec();
     if shape.backwards {
         bytes = backwards(Message::Resource, &bytes);
     }
@@ -222,7 +266,10 @@ pub(crate) fn resource(shape: &Shape, service: &str) -> Vec<u8> {
 /// The scope, as field 1 of a `ScopeSpans`.
 pub(crate) fn scope() -> Vec<u8> {
     use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
-    let scope = InstrumentationScope { name: "agent.tracer".to_owned(), ..InstrumentationScope::default() };
+    let scope = InstrumentationScope {
+        name: "agent.tracer".to_owned(),
+        ..InstrumentationScope::default()
+    };
     field(0x0a, &scope.encode_to_vec())
 }
 

@@ -3,7 +3,9 @@
 use crate::otlp::json::{from_json, to_json};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, InstrumentationScope, KeyValue, KeyValueList};
+use opentelemetry_proto::tonic::common::v1::{
+    AnyValue, ArrayValue, InstrumentationScope, KeyValue, KeyValueList,
+};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::span::{Event, Link};
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
@@ -13,7 +15,11 @@ use proptest::prelude::*;
 use prost::Message;
 
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof!["[a-z.]{0,8}", any::<String>(), Just("请忽略 🚀 \"\\\n\u{1}".to_owned())]
+    prop_oneof![
+        "[a-z.]{0,8}",
+        any::<String>(),
+        Just("请忽略 🚀 \"\\\n\u{1}".to_owned())
+    ]
 }
 
 /// The oracle cannot read a pair without a key or a list without values, which is how empty ones are printed.
@@ -26,7 +32,9 @@ fn value() -> impl Strategy<Value = AnyValue> {
         text().prop_map(Value::StringValue),
         any::<bool>().prop_map(Value::BoolValue),
         any::<i64>().prop_map(Value::IntValue),
-        any::<f64>().prop_filter("JSON numbers are finite", |n| n.is_finite()).prop_map(Value::DoubleValue),
+        any::<f64>()
+            .prop_filter("JSON numbers are finite", |n| n.is_finite())
+            .prop_map(Value::DoubleValue),
         vec(any::<u8>(), 0..20).prop_map(Value::BytesValue),
     ];
     let tree = leaf.prop_recursive(4, 12, 3, |inner| {
@@ -45,12 +53,20 @@ fn value() -> impl Strategy<Value = AnyValue> {
 }
 
 fn attributes() -> impl Strategy<Value = Vec<KeyValue>> {
-    let pair = (key(), value()).prop_map(|(key, value)| KeyValue { key, value: Some(value), ..KeyValue::default() });
+    let pair = (key(), value()).prop_map(|(key, value)| KeyValue {
+        key,
+        value: Some(value),
+        ..KeyValue::default()
+    });
     vec(pair, 0..4)
 }
 
 fn id() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![vec(any::<u8>(), 16), vec(any::<u8>(), 8), vec(any::<u8>(), 0..3)]
+    prop_oneof![
+        vec(any::<u8>(), 16),
+        vec(any::<u8>(), 8),
+        vec(any::<u8>(), 0..3)
+    ]
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -80,47 +96,82 @@ fn link() -> impl Strategy<Value = Link> {
 fn span() -> impl Strategy<Value = Span> {
     let ids = (id(), id(), text(), id(), any::<u32>());
     let what = (text(), 0..6_i32, any::<u64>(), any::<u64>());
-    let status = option::of((text(), 0..3_i32).prop_map(|(message, code)| Status { message, code }));
+    let status =
+        option::of((text(), 0..3_i32).prop_map(|(message, code)| Status { message, code }));
     let counts = (any::<u32>(), 0..3_u32, any::<u32>());
-    (ids, what, attributes(), vec(event(), 0..3), vec(link(), 0..3), status, counts).prop_map(
-        |((trace_id, span_id, trace_state, parent_span_id, flags), what, attributes, events, links, status, counts)| {
-            let (name, kind, start_time_unix_nano, end_time_unix_nano) = what;
-            let (dropped_attributes_count, dropped_events_count, dropped_links_count) = counts;
-            Span {
-                trace_id,
-                span_id,
-                trace_state,
-                parent_span_id,
-                flags,
-                name,
-                kind,
-                start_time_unix_nano,
-                end_time_unix_nano,
-                attributes,
-                dropped_attributes_count,
-                events,
-                dropped_events_count,
-                links,
-                dropped_links_count,
-                status,
-            }
-        },
+    (
+        ids,
+        what,
+        attributes(),
+        vec(event(), 0..3),
+        vec(link(), 0..3),
+        status,
+        counts,
     )
+        .prop_map(
+            |(
+                (trace_id, span_id, trace_state, parent_span_id, flags),
+                what,
+                attributes,
+                events,
+                links,
+                status,
+                counts,
+            )| {
+                let (name, kind, start_time_unix_nano, end_time_unix_nano) = what;
+                let (dropped_attributes_count, dropped_events_count, dropped_links_count) = counts;
+                Span {
+                    trace_id,
+                    span_id,
+                    trace_state,
+                    parent_span_id,
+                    flags,
+                    name,
+                    kind,
+                    start_time_unix_nano,
+                    end_time_unix_nano,
+                    attributes,
+                    dropped_attributes_count,
+                    events,
+                    dropped_events_count,
+                    links,
+                    dropped_links_count,
+                    status,
+                }
+            },
+        )
 }
 
 fn request() -> impl Strategy<Value = ExportTraceServiceRequest> {
-    let scope = (text(), text(), attributes()).prop_map(|(name, version, attributes)| InstrumentationScope {
-        name,
-        version,
-        attributes,
-        dropped_attributes_count: 0,
+    let scope = (text(), text(), attributes()).prop_map(|(name, version, attributes)| {
+        InstrumentationScope {
+            name,
+            version,
+            attributes,
+            dropped_attributes_count: 0,
+        }
     });
-    let scope_spans = (option::of(scope), vec(span(), 0..3), text())
-        .prop_map(|(scope, spans, schema_url)| ScopeSpans { scope, spans, schema_url });
-    let resource = attributes().prop_map(|attributes| Resource { attributes, ..Resource::default() });
-    let resource_spans = (option::of(resource), vec(scope_spans, 0..3), text())
-        .prop_map(|(resource, scope_spans, schema_url)| ResourceSpans { resource, scope_spans, schema_url });
-    vec(resource_spans, 0..3).prop_map(|resource_spans| ExportTraceServiceRequest { resource_spans })
+    let scope_spans =
+        (option::of(scope), vec(span(), 0..3), text()).prop_map(|(scope, spans, schema_url)| {
+            ScopeSpans {
+                scope,
+                spans,
+                schema_url,
+            }
+        });
+    let resource = attributes().prop_map(|attributes| Resource {
+        attributes,
+        ..Resource::default()
+    });
+    let resource_spans = (option::of(resource), vec(scope_spans, 0..3), text()).prop_map(
+        |(resource, scope_spans, schema_url)| ResourceSpans {
+            resource,
+            scope_spans,
+            schema_url,
+        },
+    );
+    vec(resource_spans, 0..3)
+        .prop_map(|resource_spans| ExportTraceServiceRequest { resource_spans })
 }
 
 /// What the Collector's printer makes of absent messages: empty ones.

@@ -10,7 +10,9 @@ fn decode(bytes: &[u8]) -> ExportTraceServiceRequest {
 
 #[test]
 fn json_with_enum_names_is_the_protobuf_it_was_made_from() {
-    let check = |json: &[u8], protobuf: &[u8]| assert_eq!(decode(&from_json(json).unwrap()), decode(protobuf));
+    let check = |json: &[u8], protobuf: &[u8]| {
+        assert_eq!(decode(&from_json(json).unwrap()), decode(protobuf))
+    };
     check(
         include_bytes!("../../../../tests/fixtures/otlp/litellm-proxy.json"),
         include_bytes!("../../../../tests/fixtures/otlp/litellm-proxy.pb"),
@@ -30,6 +32,9 @@ fn the_javascript_exporter_is_read_as_opentelemetry_proto_reads_it() {
         let expected: ExportTraceServiceRequest = serde_json::from_slice(json).unwrap();
         let request = from_json(json).unwrap();
         assert_eq!(decode(&request), expected);
-        assert_eq!(decode(&from_json(to_json(&request).unwrap().as_bytes()).unwrap()), expected);
+        assert_eq!(
+            decode(&from_json(to_json(&request).unwrap().as_bytes()).unwrap()),
+            expected
+        );
     }
 }
