@@ -35,6 +35,7 @@ fn policy(name: &str, kind: PolicyKind) -> PolicySpec {
 }
 
 /// The policies of the side-by-side measurements that are there, and ours with `keywords` keywords.
+#[allow(clippy::too_many_lines, reason = "a table of policies")]
 fn compile(keywords: usize) -> (Program, Atoms) {
     let string = |key: &str, values: &[&str], enabled_regex_matching| PolicyKind::StringAttribute {
         key: key.into(),

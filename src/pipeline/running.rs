@@ -86,6 +86,43 @@ pub struct ExporterView<'a> {
     pub stats: &'a ExporterStats,
 }
 
+/// Opens what stands on the disk, on a thread for blocking work.
+async fn open(config: &Config, clock: SharedClock) -> Result<Core, StartError> {
+    let none = || StartError::Thread(std::io::Error::other("the config has no pipeline"));
+    let plan = &config.instances.first().ok_or_else(none)?.sampler.memory;
+    let (memory, stopgap) = plan.resolve(memory_limit());
+    if stopgap {
+        tracing::warn!(
+            bytes = memory.total,
+            "no memory limit in the config or the cgroup; taking 1 GiB"
+        );
+    }
+    let config = config.clone();
+    tokio::task::spawn_blocking(move || build(&config, &memory, clock))
+        .await
+        .map_err(|error| StartError::Thread(std::io::Error::other(error)))?
+}
+
+/// What in-process requests count as.
+fn first_receiver(config: &Config) -> &str {
+    let first = config.receivers.first();
+    first.map_or(IN_PROCESS, |receiver| receiver.id.as_str())
+}
+
+fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Intakes {
+    let intake = Intake::new(
+        shared.atoms.clone(),
+        shared.services.clone(),
+        shared.log.clone(),
+        shared.partitions,
+    );
+    Intakes {
+        submit: Arc::new(intake),
+        budget: IntakeBudget::new(budgets.intake),
+        stats: receiver_stats(config, first_receiver(config)),
+    }
+}
+
 impl Pipeline {
     /// Starts everything that `config` says, within the present tokio runtime.
     ///
@@ -100,49 +137,17 @@ impl Pipeline {
     /// # Errors
     /// As there.
     pub async fn start_with(config: &Config, clock: SharedClock) -> Result<Self, StartError> {
-        let limit = memory_limit();
-        let plan = config
-            .instances
-            .first()
-            .map(|pipeline| pipeline.sampler.memory.resolve(limit));
-        let Some((memory, stopgap)) = plan else {
-            return Err(StartError::Thread(std::io::Error::other(
-                "the config has no pipeline",
-            )));
-        };
-        if stopgap {
-            tracing::warn!(
-                bytes = memory.total,
-                "no memory limit in the config or the cgroup; taking 1 GiB"
-            );
-        }
         let health = Health::default();
         let admin = Admin::start(config, health.clone(), clock.clone()).await?;
         let exporters = TaskTracker::new();
         let built = export::build_all(&config.exporters, &exporters, &clock)?;
-        let blocking = (config.clone(), memory.clone(), clock.clone());
-        let core =
-            tokio::task::spawn_blocking(move || build(&blocking.0, &blocking.1, blocking.2)).await;
         let Core {
             shared,
             samplers,
             budgets,
-        } = core.map_err(|error| StartError::Thread(std::io::Error::other(error)))??;
-        let intake = Intake::new(
-            shared.atoms.clone(),
-            shared.services.clone(),
-            shared.log.clone(),
-            shared.partitions,
-        );
-        let first = config
-            .receivers
-            .first()
-            .map_or(IN_PROCESS, |receiver| receiver.id.as_str());
-        let intakes = Intakes {
-            submit: Arc::new(intake),
-            budget: IntakeBudget::new(budgets.intake),
-            stats: receiver_stats(config, first),
-        };
+        } = open(config, clock.clone()).await?;
+        let first = first_receiver(config);
+        let intakes = intakes_of(config, &shared, budgets);
         let exporter_stats: Vec<_> = built
             .iter()
             .map(|built| (built.id().to_owned(), built.stats.clone()))

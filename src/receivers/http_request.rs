@@ -81,6 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::too_many_lines, reason = "a table")]
     fn heads_of_requests() {
         let check = |method: &str, path: &str, headers: &[(&str, &str)], expected| {
             let mut request = Request::builder().method(method).uri(path);

@@ -169,6 +169,7 @@ fn pair(key: &str, value: Value) -> KeyValue {
 }
 
 #[tokio::test]
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 async fn strange_spans_are_taken_or_rejected_alone() {
     let mut stage = Stage::new(Setup {
         decision_wait: 1,

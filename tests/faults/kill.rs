@@ -85,6 +85,7 @@ impl Undecided {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 async fn nothing_acknowledged_is_lost_over_fifty_kills() {
     let number = |name, default| {
         std::env::var(name).map_or(default, |number| number.parse::<u64>().unwrap())

@@ -83,6 +83,7 @@ async fn every_metric_of_the_table_is_there_and_nothing_else() {
 }
 
 /// What the traffic above must have brought.
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 fn figures(scrape: &Scrape) {
     let check = |name: &str, labels: &str, expected: f64| {
         assert_eq!(scrape.value(name, labels), Some(expected), "{name}")

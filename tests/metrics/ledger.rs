@@ -25,6 +25,7 @@ fn check(scrape: &Scrape, pipeline: &str, expected: &[(&str, u64)]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 async fn every_span_has_one_place() {
     let directory = tempfile::tempdir().unwrap();
     let running = Running::start(directory.path(), 0).await;

@@ -85,6 +85,7 @@ async fn a_server_may_ask_for_our_certificate() {
 }
 
 #[tokio::test]
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 async fn bad_tls_settings_are_found_at_start() {
     let authority = Authority::new("ours");
     let identity = authority.sign("client");

@@ -73,6 +73,7 @@ async fn headers_of(answer: Response<Incoming>) -> HeaderMap {
 const GRPC: (&str, &str) = ("content-type", "application/grpc");
 
 #[tokio::test]
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 async fn broken_framing_has_exact_answers() {
     let run = start(Recorder::accepting(), BUDGET, OtlpGrpcSettings::default()).await;
     let client = client();

@@ -19,6 +19,7 @@ fn span_of(fields: &str) -> Span {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn one_span_in_many_spellings() {
     let id = || (1..=16).collect::<Vec<u8>>();
     let check = |fields: &str, expected: Span| assert_eq!(span_of(fields), expected, "{fields}");
