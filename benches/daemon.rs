@@ -107,15 +107,19 @@ fn rows() -> Vec<Row> {
             1000,
             650,
         ),
-        row(
-            "512, prompts of 16.8 KB",
-            Shape {
-                prompt_bytes: 16_800,
-                ..shape(512)
-            },
-            1000,
-            700,
-        ),
+        // 2 KB a span: the undecided ones alone are more than the small log holds.
+        Row {
+            log_size: COLD_LOG_SIZE,
+            ..row(
+                "512, prompts of 16.8 KB",
+                Shape {
+                    prompt_bytes: 16_800,
+                    ..shape(512)
+                },
+                1000,
+                700,
+            )
+        },
     ]
 }
 

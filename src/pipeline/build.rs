@@ -7,11 +7,12 @@ use super::start_error::StartError;
 use crate::clock::SharedClock;
 use crate::config::settings::{Config, InstanceSettings, PipelineSettings};
 use crate::genai::TEXT_KEYS;
-use crate::log::{Directory, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind};
+use crate::log::{Directory, Fed, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind};
 use crate::otlp::SourceId;
 use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, fingerprint};
 use crate::sampler::{OpenSampler, Sampler, SamplerSettings, Scanned, Shared};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Everything behind the receivers and in front of the exporters.
 pub(super) struct Core {
@@ -40,13 +41,6 @@ pub(super) fn build(
     directory.expect_instances(config.instances.len());
     let open = open_samplers(config, &directory, &budgets)?;
     let at = resume_after(&open);
-    let partitions = directory.partitions();
-    if partitions != first.log.partitions {
-        return Err(StartError::Partitions {
-            in_log: partitions,
-            in_config: first.log.partitions,
-        });
-    }
     let services = Arc::new(Services::new(memory));
     // In memory the log itself is the payload: a cache in front of it would hold everything twice.
     let cache = if first.log.store == StoreKind::Memory {
@@ -65,6 +59,7 @@ pub(super) fn build(
         clock,
         at,
     )?;
+    let partitions = partitions(&directory, first.log.partitions, log.as_ref(), &open)?;
     let shared = Shared {
         atoms: Arc::new(atoms),
         services,
@@ -90,6 +85,35 @@ pub(super) fn build(
         samplers,
         budgets,
     })
+}
+
+/// The partition count to work with. Another one than the log's is taken when no trace is undecided: a trace that began
+/// in one partition would go on in another.
+fn partitions(
+    directory: &Directory,
+    in_config: u16,
+    log: &dyn Log<Scanned>,
+    samplers: &[OpenSampler],
+) -> Result<u16, StartError> {
+    let in_log = directory.partitions();
+    if in_log == in_config {
+        return Ok(in_log);
+    }
+    let decided = |sampler: &OpenSampler| {
+        let next = log.feed(sampler.replays_from()).next(Duration::ZERO);
+        matches!(next, Fed::Idle { .. })
+    };
+    if !samplers.iter().all(decided) {
+        log.stop();
+        return Err(StartError::Partitions { in_log, in_config });
+    }
+    directory.set_partitions(in_config)?;
+    tracing::info!(
+        in_log,
+        in_config,
+        "nothing is undecided: the partition count is changed"
+    );
+    Ok(in_config)
 }
 
 /// Compiles all rule sets against one table of tests.

@@ -33,8 +33,8 @@ pub enum StartError {
     Exporter(#[from] ExporterError),
     /// The partition count of the config is not that of the log, and traces are undecided.
     #[error(
-        "the log has {in_log} partitions and holds undecided traces, the config says {in_config}; \
-         start with {in_log} once, let it decide, then change the count"
+        "the log has {in_log} partitions and undecided traces, the config says {in_config}: \
+         start it with {in_log}, stop the senders, wait until tailwater_undecided_traces is 0, stop it, change the count"
     )]
     Partitions {
         /// As it stands in the log.

@@ -4,13 +4,20 @@ use super::entry::{BatchMeta, Entry, encode};
 use super::packed::PackedRef;
 use crate::log::{AppendError, OutFrame, Stream};
 
-/// A frame of entries holds about this much: it is read whole by exporters and on restart.
+/// A frame of entries holds about this much: it is read whole by exporters and on restart...
 const FRAME_BYTES: usize = 256 << 10;
+/// ...and in a small log a quarter of a segment: with the largest entry behind it, it still fits.
+const SEGMENT_PART: u64 = 4;
 
 /// Encoded entries in frames, and what they will settle.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Batch {
+    frame_bytes: usize,
     frames: Vec<Vec<u8>>,
+    /// Of these, frames that are in the log already: a later one could not be written.
+    written: usize,
+    /// Where the first one lies.
+    first: Option<u64>,
     /// Pieces that the entries name.
     pub(crate) settled: Vec<PackedRef>,
     pub(crate) kept: u64,
@@ -21,12 +28,25 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    /// An empty batch for a log whose segments hold `max_batch` bytes.
+    pub(crate) fn new(max_batch: u64) -> Self {
+        let part = usize::try_from(max_batch / SEGMENT_PART).unwrap_or(FRAME_BYTES);
+        Self {
+            frame_bytes: part.min(FRAME_BYTES),
+            frames: Vec::new(),
+            written: 0,
+            first: None,
+            settled: Vec::new(),
+            kept: 0,
+            dropped: 0,
+            dropped_pressure: 0,
+            last: 0,
+        }
+    }
+
     pub(crate) fn push(&mut self, entry: &Entry) {
-        if self
-            .frames
-            .last()
-            .is_none_or(|frame| frame.len() >= FRAME_BYTES)
-        {
+        let full = |frame: &Vec<u8>| frame.len() >= self.frame_bytes;
+        if self.frames.len() == self.written || self.frames.last().is_none_or(full) {
             self.frames.push(Vec::new());
         }
         if let Some(frame) = self.frames.last_mut() {
@@ -42,26 +62,26 @@ impl Batch {
         self.frames.iter().map(Vec::len).sum()
     }
 
-    /// Writes all frames at once; the position of the first.
+    /// Writes the frames, one after another: together they may be more than a segment holds. The position of the first.
     ///
     /// # Errors
-    /// Nothing was written; the batch is as it was.
+    /// Some frames may be written; the next call goes on behind them.
     pub(crate) fn write(
-        &self,
+        &mut self,
         stream: &Stream,
         stamp: u64,
         meta: BatchMeta,
     ) -> Result<u64, AppendError> {
-        let bodies: Vec<[&[u8]; 1]> = self.frames.iter().map(|frame| [frame.as_slice()]).collect();
-        let frames: Vec<_> = bodies
-            .iter()
-            .map(|body| OutFrame {
+        while let Some(frame) = self.frames.get(self.written) {
+            let frame = OutFrame {
                 stamp,
                 meta: meta.pack(),
-                body: &body[..],
-            })
-            .collect();
-        let positions = stream.append(&frames)?;
-        Ok(positions.first().copied().unwrap_or_default())
+                body: &[frame],
+            };
+            let position = stream.append(&[frame])?.first().copied();
+            self.first = self.first.or(position);
+            self.written += 1;
+        }
+        Ok(self.first.unwrap_or_default())
     }
 }

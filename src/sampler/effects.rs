@@ -1,5 +1,6 @@
 //! What a worker does around its decisions: write entries, let them take effect, save, make room.
 
+use super::batch::Batch;
 use super::evidence::Evidence;
 use super::recovery::{FrameMark, seconds};
 use super::snapshot::{RestartPoint, Snapshot};
@@ -20,10 +21,8 @@ impl Worker {
         if self.batch.is_empty() {
             return true;
         }
-        let position = match self
-            .batch
-            .write(&self.parts.decisions, self.now, self.batch_meta())
-        {
+        let meta = self.batch_meta();
+        let position = match self.batch.write(&self.parts.decisions, self.now, meta) {
             Ok(position) => position,
             Err(error) => {
                 add(&self.parts.stats.entry_errors, 1);
@@ -31,7 +30,8 @@ impl Worker {
                 return false;
             }
         };
-        let batch = std::mem::take(&mut self.batch);
+        let next = Batch::new(self.parts.decisions.max_batch());
+        let batch = std::mem::replace(&mut self.batch, next);
         self.marks.push_back(FrameMark {
             position,
             last: batch.last,

@@ -96,6 +96,12 @@ impl OpenSampler {
         (self.recovered.beyond, self.recovered.stamp)
     }
 
+    /// Everything in the span log before this position is decided and counted.
+    #[must_use]
+    pub fn replays_from(&self) -> u64 {
+        self.recovered.replays_from()
+    }
+
     /// Starts the worker.
     ///
     /// # Errors

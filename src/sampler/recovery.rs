@@ -106,6 +106,11 @@ struct Place {
 }
 
 impl Recovered {
+    /// Counting goes on from the snapshot, deciding from the oldest undecided piece.
+    pub(crate) fn replays_from(&self) -> u64 {
+        self.decide.min(self.snapshot.read)
+    }
+
     fn take_frame(
         &mut self,
         place: Place,

@@ -441,6 +441,32 @@ fn what_is_pending_vanishes_at_stop_when_it_is_told_to() {
     again.stop();
 }
 
+/// A tick with more entries than a segment of a small decision log holds.
+#[test]
+fn a_tick_larger_than_a_segment_is_written_in_parts() {
+    let place = tempfile::tempdir().unwrap();
+    let rig = Rig::start(place.path(), 1_000 * SECOND, 32 << 20);
+    rig.settle();
+    assert!(rig.sampler.decisions.max_batch() < 1 << 20);
+    for round in 0..200_u64 {
+        let traces = (0..200).map(|n| Span {
+            trace_id: (u128::from(round) << 64 | n + 1).to_be_bytes().to_vec(),
+            ..span(0, n as u64, n % 2 == 0)
+        });
+        rig.send(traces.collect());
+    }
+    (0..=WAIT + 1).for_each(|_| rig.second());
+    let (entries, report) = rig.finish();
+    assert_eq!((report.problems, report.undecided), (vec![], 0));
+    assert_eq!(
+        entries
+            .iter()
+            .filter(|entry| entry.decision().is_some())
+            .count(),
+        40_000
+    );
+}
+
 #[test]
 fn at_the_skeleton_cap_the_oldest_are_decided_on_what_they_have() {
     let place = tempfile::tempdir().unwrap();

@@ -83,6 +83,8 @@ pub(crate) struct Worker {
     pub(super) accounts: Vec<Arc<Account>>,
     pub(super) skeleton_bytes: u64,
     pub(super) snapshot_position: u64,
+    /// A keep entry with more pieces might not fit a segment of the decision log.
+    max_pieces: u32,
     scratch: ObserverScratch,
     places: Vec<PackedRef>,
     thresholds: Vec<u64>,
@@ -109,10 +111,9 @@ impl Worker {
         let mut worker = Self {
             partitions: (0..parts.partitions).map(partition).collect(),
             percentiles,
-            batch: Batch::default(),
+            batch: Batch::new(parts.decisions.max_batch()),
             undecided: PositionRing::default(),
-            // Counting goes on from the snapshot, deciding from the oldest undecided piece.
-            read: recovered.decide.min(recovered.snapshot.read),
+            read: recovered.replays_from(),
             next_tick: None,
             now: tick * SECOND,
             marks: recovered.marks,
@@ -122,6 +123,7 @@ impl Worker {
             accounts: Vec::new(),
             skeleton_bytes: 0,
             snapshot_position: recovered.snapshot_position,
+            max_pieces: max_pieces(&parts.decisions),
             scratch: ObserverScratch::default(),
             places: Vec::new(),
             thresholds: Vec::new(),
@@ -359,7 +361,8 @@ impl Worker {
         skeleton.last_second = second;
         let service = skeleton.service;
         let oversize = skeleton.fold.spans > self.parts.settings.max_trace_spans
-            || skeleton.bytes > self.parts.settings.max_trace_bytes;
+            || skeleton.bytes > self.parts.settings.max_trace_bytes
+            || skeleton.pieces >= self.max_pieces;
         if let Some(wait) = self
             .parts
             .settings
@@ -569,4 +572,12 @@ impl Worker {
             .oldest()
             .map_or(self.read, |oldest| oldest.min(self.read))
     }
+}
+
+/// Bytes of a piece in a keep entry: positions and lengths are base-128 numbers.
+const PIECE_BYTES: u64 = 24;
+
+/// As many as take half a segment: what is before them in the same frame is no more than a batch's frame.
+fn max_pieces(decisions: &Stream) -> u32 {
+    u32::try_from(decisions.max_batch() / 2 / PIECE_BYTES).unwrap_or(u32::MAX)
 }

@@ -59,6 +59,31 @@ async fn a_taken_port_is_named() {
     );
 }
 
+/// A trace must not begin in one partition and go on in another.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_partition_count_changes_when_nothing_is_undecided() {
+    let sink = Sink::grpc();
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(3));
+    let seven = ["--set", "processors.tail_sampling.buffer.disk.partitions=7"];
+    let mut daemon = place.start().await;
+    send_grpc(daemon.grpc, request(0..1, 1)).await;
+    assert!(daemon.terminate().await.0.success());
+    let (code, printed) = run_to_end(place.command("run").args(seven));
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(
+        printed.contains("the log has 16 partitions and undecided traces"),
+        "{printed}"
+    );
+    let mut daemon = place.start().await;
+    until("the trace is decided", || sink.count() == 1).await;
+    assert!(daemon.terminate().await.0.success());
+    let place = place.set(seven[1]);
+    let mut daemon = place.start().await;
+    send_grpc(daemon.grpc, request(1..2, 1)).await;
+    until("the new partitions decide too", || sink.count() == 2).await;
+    assert!(daemon.terminate().await.0.success());
+}
+
 #[test]
 fn a_config_with_errors_is_not_started() {
     let recipe = Recipe::new("[{name: a, type: allways_sample}]", &[]).exporter("debug", "{}");

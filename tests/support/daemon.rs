@@ -63,6 +63,12 @@ impl Place {
         self
     }
 
+    /// From the next start on with `--set`.
+    pub(crate) fn set(mut self, pair: &str) -> Self {
+        self.arguments.extend(["--set".to_owned(), pair.to_owned()]);
+        self
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
