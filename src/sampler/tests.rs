@@ -450,7 +450,7 @@ fn a_tick_larger_than_a_segment_is_written_in_parts() {
     assert!(rig.sampler.decisions.max_batch() < 1 << 20);
     for round in 0..200_u64 {
         let traces = (0..200).map(|n| Span {
-            trace_id: (u128::from(round) << 64 | n + 1).to_be_bytes().to_vec(),
+            trace_id: ((u128::from(round) << 64) | (n + 1)).to_be_bytes().to_vec(),
             ..span(0, n as u64, n % 2 == 0)
         });
         rig.send(traces.collect());

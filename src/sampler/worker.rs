@@ -419,7 +419,7 @@ impl Worker {
         partition.skeletons.places(slot, &mut places);
         let words = partition.skeletons.words(slot);
         let state = State {
-            trace: skeleton.trace,
+            trace: skeleton.trace(),
             fold: &skeleton.fold,
             words,
         };
@@ -452,7 +452,7 @@ impl Worker {
         }
         stats.count_decision(verdict.policy, verdict.keep, evidence);
         let decision = Decision {
-            trace: skeleton.trace,
+            trace: skeleton.trace(),
             policy: verdict.policy,
             evidence,
             first_second: skeleton.first_second,
