@@ -79,7 +79,7 @@ async fn the_partition_count_changes_when_nothing_is_undecided() {
     assert!(daemon.terminate().await.0.success());
     let place = place.set(seven[1]);
     let mut daemon = place.start().await;
-    send_grpc(daemon.grpc, request(1..2, 1)).await;
+    send_grpc(daemon.grpc, request(10..11, 1)).await;
     until("the new partitions decide too", || sink.count() == 2).await;
     assert!(daemon.terminate().await.0.success());
 }
