@@ -21,8 +21,8 @@ pub(super) struct Core {
     pub(super) budgets: Budgets,
 }
 
-/// A trace with more spans than this is decided on what it has: a hundred times the largest that is usual, and two
-/// thirds of a skeleton page of pieces.
+/// A trace with more spans than this is decided on what it has. Far above any real request (50 to 100 spans), so that
+/// only a runaway sender meets it; its skeleton then holds at most 18 MB of pieces.
 const MAX_TRACE_SPANS: u64 = 1_000_000;
 
 pub(super) fn build(
