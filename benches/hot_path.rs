@@ -24,7 +24,7 @@ use std::sync::Arc;
 use tailwater::otlp::{Blind, Stitch, scan, split};
 use tailwater::rules::{
     Atoms, AtomsBuilder, Compiler, Fold, Observer, ObserverScratch, PercentileOf, PolicyKind,
-    PolicySpec, Program, StatusCode, TextKeys, ValueIds,
+    PolicySpec, Program, Semantics, StatusCode, TextKeys, ValueIds,
 };
 
 fn policy(name: &str, kind: PolicyKind) -> PolicySpec {
@@ -113,7 +113,7 @@ fn compile(keywords: usize) -> (Program, Atoms) {
         ),
     ];
     let mut builder = AtomsBuilder::default();
-    let program = Compiler::new(&mut builder, false)
+    let program = Compiler::new(&mut builder, Semantics::default())
         .compile(&policies)
         .expect("the policies compile");
     let keys = TextKeys::new(tailwater::genai::TEXT_KEYS.iter().copied());

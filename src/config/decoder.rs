@@ -8,11 +8,14 @@ use std::collections::BTreeMap;
 
 use super::diagnostic::{Diagnostic, Severity};
 use super::node::{Entry, Node, Place};
+use super::settings::Gates;
 use super::sources::Sources;
 
 /// Collects the findings of one load.
 pub(crate) struct Decoder<'s> {
     pub sources: &'s Sources,
+    /// What the command line switches on, for keys that need a gate.
+    pub gates: Gates,
     found: RefCell<Vec<Finding>>,
     /// First and last line of values that nobody knows.
     unknown: RefCell<Vec<(Place, u32)>>,
@@ -29,6 +32,7 @@ impl<'s> Decoder<'s> {
     pub(crate) fn new(sources: &'s Sources) -> Self {
         Self {
             sources,
+            gates: Gates::default(),
             found: RefCell::default(),
             unknown: RefCell::default(),
         }

@@ -21,6 +21,36 @@ fn or_zero<'a, T: Default>(
     item.map_or(Some(T::default()), |item| read(&item))
 }
 
+/// What a policy is without its block where the Collector starts all the same, with defaults that match nothing.
+pub(crate) fn without_block(kind: &str) -> Option<PolicyKind> {
+    Some(match kind {
+        "string_attribute" => PolicyKind::StringAttribute {
+            key: String::new(),
+            values: Vec::new(),
+            enabled_regex_matching: false,
+            cache_max_size: CACHE_SIZE,
+            invert_match: false,
+        },
+        "trace_state" => PolicyKind::TraceState {
+            key: String::new(),
+            values: Vec::new(),
+        },
+        "rate_limiting" => PolicyKind::RateLimiting {
+            spans_per_second: 0,
+            burst_capacity: 0,
+        },
+        "bytes_limiting" => PolicyKind::BytesLimiting {
+            bytes_per_second: 0,
+            burst_capacity: 0,
+        },
+        "composite" => PolicyKind::Composite {
+            max_total_spans_per_second: 0,
+            children: Vec::new(),
+        },
+        _ => return None,
+    })
+}
+
 pub(crate) fn latency(block: Option<&Item<'_>>) -> Option<PolicyKind> {
     let Some(block) = block else {
         return Some(PolicyKind::Latency {
@@ -212,6 +242,26 @@ pub(crate) fn boolean_attribute(block: &Item<'_>) -> Option<PolicyKind> {
         value: value?,
         invert_match,
     })
+}
+
+pub(crate) fn trace_state(block: &Item<'_>) -> Option<PolicyKind> {
+    let mut fields = block.fields()?;
+    let key = fields
+        .get("key")
+        .map_or(Some(String::new()), |item| item.string());
+    let items = fields
+        .get("values")
+        .map(|item| item.list())
+        .unwrap_or_default();
+    let values: Vec<String> = items.iter().filter_map(Item::string).collect();
+    let complete = values.len() == items.len();
+    let key = key?;
+    // Keys and values of a tracestate have 256 characters at most; the Collector leaves out what is longer.
+    let matches = |value: &String| !value.is_empty() && key.len() + value.len() < 256;
+    if complete && !values.iter().any(matches) {
+        block.warning("matches nothing: no value is left that a tracestate could have");
+    }
+    complete.then_some(PolicyKind::TraceState { key, values })
 }
 
 pub(crate) fn latency_percentile(block: &Item<'_>) -> Option<PolicyKind> {

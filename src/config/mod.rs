@@ -23,6 +23,7 @@ mod go_duration;
 mod item;
 mod keywords;
 mod leaves;
+mod limiting;
 mod load;
 mod local_exporter;
 mod memory;

@@ -6,6 +6,7 @@ use super::fields::Fields;
 use super::item::Item;
 use super::keywords;
 use super::leaves;
+use super::limiting;
 use super::nearest::nearest;
 use crate::rules::{PolicyKind, PolicySpec};
 
@@ -17,9 +18,11 @@ enum Level {
     Child,
     /// Below `not`.
     Negated,
+    /// Below `composite`.
+    Share,
 }
 
-const LEAVES: [&str; 10] = [
+const LEAVES: [&str; 14] = [
     "always_sample",
     "latency",
     "status_code",
@@ -28,32 +31,22 @@ const LEAVES: [&str; 10] = [
     "boolean_attribute",
     "probabilistic",
     "span_count",
+    "trace_state",
+    "trace_flags",
+    "rate_limiting",
+    "bytes_limiting",
     "latency_percentile",
     "prompt_keyword",
 ];
 /// The Collector's and ours that are still to come, with what to do meanwhile.
-const LATER: [(&str, &str); 7] = [
-    (
-        "trace_state",
-        "leave the policy out, or write the member into an attribute and use `string_attribute`",
-    ),
-    ("trace_flags", "leave the policy out"),
-    (
-        "rate_limiting",
-        "leave the policy out, or thin with `probabilistic`",
-    ),
-    (
-        "bytes_limiting",
-        "leave the policy out, or thin with `probabilistic`",
-    ),
+const LATER: [(&str, &str); 2] = [
     (
         "ottl_condition",
         "use `string_attribute`, `numeric_attribute`, `boolean_attribute`, `status_code` or `latency`",
     ),
-    ("composite", "list the sub-policies at the top level"),
     ("evaluation_score", "leave the policy out"),
 ];
-const COMBINING: [&str; 3] = ["and", "not", "drop"];
+const COMBINING: [&str; 4] = ["and", "not", "drop", "composite"];
 
 /// Decodes the list. Names must be unique at the top level.
 pub(crate) fn decode(item: &Item<'_>) -> Vec<PolicySpec> {
@@ -144,17 +137,19 @@ fn allowed(kind: &str, level: Level) -> bool {
         Level::Top => true,
         Level::Child => kind == "not" || LEAVES.contains(&kind),
         Level::Negated => LEAVES.contains(&kind),
+        Level::Share => kind == "and" || LEAVES.contains(&kind),
     }
 }
 
 fn refuse_nesting(item: &Item<'_>, kind: &str, level: Level) {
     let where_ = match level {
         Level::Negated => "`not`",
+        Level::Share => "`composite`",
         _ => "`and` or `drop`",
     };
     let help = match (kind, level) {
         ("and", Level::Child) => "put its sub-policies into the outer list",
-        ("drop", _) => "put it at the top level",
+        ("drop" | "composite", _) => "put it at the top level",
         _ => "combine at the top level, as in the Collector",
     };
     item.error_help(
@@ -211,6 +206,12 @@ fn decode_kind(fields: &Fields<'_>, kind: &str, block: Option<&Item<'_>>) -> Opt
         ("span_count", block) => leaves::span_count(block),
         ("and", block) => Some(PolicyKind::And(children(item, block, "and_sub_policy")?)),
         ("drop", block) => Some(PolicyKind::Drop(children(item, block, "drop_sub_policy")?)),
+        ("trace_flags", Some(block)) => block.fields().map(|_| PolicyKind::TraceFlags),
+        ("trace_flags", None) => Some(PolicyKind::TraceFlags),
+        (kind, None) if leaves::without_block(kind).is_some() => {
+            item.warning(format!("matches nothing: there is no block `{kind}`"));
+            leaves::without_block(kind)
+        }
         (_, None) => {
             item.error(format!(
                 "missing: expected a block `{kind}` with the settings of the policy"
@@ -223,6 +224,12 @@ fn decode_kind(fields: &Fields<'_>, kind: &str, block: Option<&Item<'_>>) -> Opt
         ("boolean_attribute", Some(block)) => leaves::boolean_attribute(block),
         ("latency_percentile", Some(block)) => leaves::latency_percentile(block),
         ("prompt_keyword", Some(block)) => keywords::decode(block),
+        ("trace_state", Some(block)) => leaves::trace_state(block),
+        ("rate_limiting", Some(block)) => limiting::rate(block),
+        ("bytes_limiting", Some(block)) => limiting::bytes(block),
+        ("composite", Some(block)) => limiting::composite(block, |item| {
+            policy(item, Level::Share, &mut HashMap::new())
+        }),
         ("not", Some(block)) => negated(block),
         _ => None,
     }

@@ -72,6 +72,7 @@ pub(crate) fn decode(root: &Item<'_>, env: Env<'_>) -> Option<Config> {
         exporters: taken(known.exporters, &used.exporters),
         telemetry,
         health,
+        gates: decoder.gates,
     })
 }
 

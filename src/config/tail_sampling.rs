@@ -8,8 +8,8 @@ use super::fields::Fields;
 use super::item::Item;
 use super::memory::{self, Memory};
 use super::policies;
-use super::settings::Compat;
-use crate::rules::PolicySpec;
+use super::settings::{Compat, SamplingStrategy};
+use crate::rules::{PolicySpec, Release};
 
 /// The Collector's default.
 const DECISION_WAIT: Duration = Duration::from_secs(30);
@@ -31,6 +31,9 @@ pub(crate) struct Instance {
     pub maximum_trace_size_bytes: Option<u64>,
     pub maximum_trace_spans: Option<u64>,
     pub late_window: Duration,
+    pub sampling_strategy: SamplingStrategy,
+    pub num_shards: u32,
+    pub compat_version: Release,
     pub policies: Vec<PolicySpec>,
     pub buffer: Option<Buffer>,
     pub memory: Option<Memory>,
@@ -54,6 +57,10 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
     if policies.as_ref().is_none_or(|item| item.list_is_empty()) {
         item.warning("no policy: every trace is dropped");
     }
+    let compat = fields.one_of(
+        "compat",
+        &[("strict", Compat::Strict), ("lossless", Compat::Lossless)],
+    );
     let instance = Instance {
         id: id.text.clone(),
         decision_wait: wait.unwrap_or(DECISION_WAIT),
@@ -69,15 +76,15 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         maximum_trace_size_bytes: fields.u64("maximum_trace_size_bytes").filter(|n| *n > 0),
         maximum_trace_spans: fields.u64("maximum_trace_spans").filter(|n| *n > 0),
         late_window: fields.duration("late_window").unwrap_or(LATE_WINDOW),
+        sampling_strategy: strategy(&mut fields),
+        num_shards: num_shards(&mut fields),
+        compat_version: compat_version(&mut fields),
         policies: policies
             .map(|item| policies::decode(&item))
             .unwrap_or_default(),
         buffer: fields.get("buffer").and_then(|item| buffer::decode(&item)),
         memory: fields.get("memory").and_then(|item| memory::decode(&item)),
-        compat: fields.one_of(
-            "compat",
-            &[("strict", Compat::Strict), ("lossless", Compat::Lossless)],
-        ),
+        compat,
     };
     without_effect(&mut fields);
     later(&mut fields);
@@ -121,32 +128,67 @@ fn num_traces(fields: &mut Fields<'_>) -> Option<u64> {
     Some(wanted.max(1))
 }
 
+fn strategy(fields: &mut Fields<'_>) -> SamplingStrategy {
+    let known = [
+        ("trace-complete", SamplingStrategy::TraceComplete),
+        ("span-ingest", SamplingStrategy::SpanIngest),
+    ];
+    fields
+        .one_of("sampling_strategy", &known)
+        .unwrap_or_default()
+}
+
+/// 0 is 1, and more than 256 is refused, as in the Collector.
+fn num_shards(fields: &mut Fields<'_>) -> u32 {
+    let shards = fields
+        .get("num_shards")
+        .and_then(|item| item.u64_in(0, 256));
+    shards
+        .and_then(|shards| u32::try_from(shards).ok())
+        .unwrap_or(1)
+        .max(1)
+}
+
+/// A release of the Collector, `0.161` or `0.161.0`.
+fn compat_version(fields: &mut Fields<'_>) -> Release {
+    let Some(item) = fields.get("compat_version") else {
+        return Release::NEWEST;
+    };
+    let Some(text) = item.string() else {
+        return Release::NEWEST;
+    };
+    let minor = text
+        .trim_start_matches('v')
+        .strip_prefix("0.")
+        .and_then(|rest| rest.split('.').next())
+        .and_then(|minor| minor.parse().ok());
+    match minor.map(Release) {
+        Some(release) if release >= Release::OLDEST => {
+            if release > Release::NEWEST {
+                item.warning(
+                    "newer than the newest release that we compared with, 0.165: taken as that",
+                );
+            }
+            release.min(Release::NEWEST)
+        }
+        _ => {
+            let help = "write it in quotes, as `\"0.161\"`";
+            item.error_help("expected a release of the Collector from 0.126 on", help);
+            Release::NEWEST
+        }
+    }
+}
+
 fn without_effect(fields: &mut Fields<'_>) {
     fields.no_effect(
         "expected_new_traces_per_sec",
         "memory is not allocated ahead",
     );
-    if let Some(item) = fields.get("num_shards")
-        && item.u64_in(0, 256).is_some_and(|n| n > 1)
-    {
-        item.warning(
-            "has no effect: the log's partitions are the shards (`buffer.disk.partitions`)",
-        );
-    }
     let tail_storage = "leave it out: pending spans are in the log already, and survive a restart";
     fields.not_yet("tail_storage", tail_storage);
 }
 
 fn later(fields: &mut Fields<'_>) {
-    if let Some(item) = fields.get("sampling_strategy") {
-        let known = [("trace-complete", true), ("span-ingest", false)];
-        if item.one_of(&known) == Some(false) {
-            item.error_help(
-                "`span-ingest` is not supported yet",
-                "use `trace-complete` (the default)",
-            );
-        }
-    }
     fields.not_yet(
         "services",
         "leave it out: every service is sampled at the tail",

@@ -5,6 +5,7 @@
 
 mod answer;
 mod budget;
+mod collector_size;
 mod export_response;
 mod fields;
 mod halves;
@@ -13,25 +14,32 @@ pub mod json;
 #[cfg(test)]
 mod oracle;
 mod partition;
+mod sampling;
 mod scan;
 mod span;
 mod span_count;
 mod split;
 mod stitch;
+mod trace_state;
 mod value;
 mod wire;
 
 pub use answer::{Accepted, Refusal, SourceId, Submit, Submitted};
 pub use budget::{IntakeBudget, Reservation};
+pub(crate) use collector_size::{CollectorSize, collector_size};
 pub use export_response::export_response;
 pub(crate) use halves::halves;
 pub use ids::TraceId;
 pub use partition::partition_of;
+pub use sampling::SamplingState;
+pub(crate) use sampling::{ALWAYS, NEVER, randomness_of, share_of, threshold_of};
 pub(crate) use scan::index;
 pub use scan::{Scan, scan};
-pub use span::{Blind, STATUS_ERROR, SpanError, SpanHead, Visitor};
+pub(crate) use span::Trusting;
+pub use span::{Blind, STATUS_ERROR, SpanBytes, SpanError, SpanHead, Visitor};
 pub(crate) use span_count::count_spans;
 pub use split::{Piece, PieceBlock, Split, split};
 pub use stitch::{Stitch, StitchError};
+pub(crate) use trace_state::{Rewritten, member, sampling_state, with_threshold};
 pub use value::AnyValue;
 pub use wire::WireError;

@@ -175,7 +175,7 @@ impl Visitor for Recorder {
     fn event_attribute(&mut self, key: &[u8], value: AnyValue<'_>) {
         self.events.push(show(key, value));
     }
-    fn end_span(&mut self, head: &SpanHead) {
+    fn end_span(&mut self, head: &SpanHead, _: &SpanBytes<'_>) {
         self.heads.push(*head);
         self.shown.push((
             self.resource.clone(),

@@ -5,7 +5,7 @@
 //! broken inside is rejected alone.
 
 use super::TraceId;
-use super::span::{SpanError, Visitor, scan_span};
+use super::span::{SpanBytes, SpanError, Visitor, scan_span};
 use super::value::{AnyValue, key_value};
 use super::wire::{Cursor, Value, WireError, offset_in};
 use std::ops::Range;
@@ -122,7 +122,8 @@ impl Scan {
         let mut cursor = Cursor::new(message);
         while let Some((number, field)) = cursor.next()? {
             if number == 2 {
-                self.scope_spans(request, field.bytes()?, resource, visitor)?;
+                let scope_spans = field.bytes()?;
+                self.scope_spans(request, (message, scope_spans), resource, visitor)?;
             }
         }
         Ok(())
@@ -131,7 +132,7 @@ impl Scan {
     fn scope_spans(
         &mut self,
         request: &[u8],
-        message: &[u8],
+        (resource_spans, message): (&[u8], &[u8]),
         resource: u32,
         visitor: &mut impl Visitor,
     ) -> Result<(), WireError> {
@@ -145,17 +146,29 @@ impl Scan {
         let mut cursor = Cursor::new(message);
         while let Some((number, field)) = cursor.next()? {
             if number == 2 {
-                self.span(request, field.bytes()?, scope, visitor);
+                let bytes = SpanBytes {
+                    span: field.bytes()?,
+                    trace_state: &[],
+                    resource_spans,
+                    scope_spans: message,
+                };
+                self.span(request, &bytes, scope, visitor);
             }
         }
         Ok(())
     }
 
     #[inline]
-    fn span(&mut self, request: &[u8], message: &[u8], scope: u32, visitor: &mut impl Visitor) {
-        let start = offset_in(request, message);
-        let (start, end) = (index(start), index(start + message.len()));
-        match scan_span(message, visitor) {
+    fn span(
+        &mut self,
+        request: &[u8],
+        bytes: &SpanBytes<'_>,
+        scope: u32,
+        visitor: &mut impl Visitor,
+    ) {
+        let start = offset_in(request, bytes.span);
+        let (start, end) = (index(start), index(start + bytes.span.len()));
+        match scan_span(bytes, visitor) {
             Ok(head) => self.spans.push(SpanPlace {
                 trace: head.trace,
                 span: head.span,

@@ -28,6 +28,19 @@ pub struct SpanHead {
     pub root: bool,
 }
 
+/// Where a sound span's bytes lie, and those around it that a condition may ask for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SpanBytes<'a> {
+    /// The `Span` message.
+    pub span: &'a [u8],
+    /// `trace_state`.
+    pub trace_state: &'a [u8],
+    /// The `ResourceSpans` message that the span is in.
+    pub resource_spans: &'a [u8],
+    /// The `ScopeSpans` message that the span is in.
+    pub scope_spans: &'a [u8],
+}
+
 /// Why one span of a sound request is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SpanError {
@@ -53,6 +66,10 @@ pub enum SpanError {
 
 /// Sees what a scan passes. All methods are called in wire order within their message.
 pub trait Visitor {
+    /// Whether ids of zeros, or none, are sound: as the Collector has it.
+    fn takes_zero_ids(&self) -> bool {
+        false
+    }
     /// A resource begins; its attributes follow, before any of its spans.
     fn begin_resource(&mut self);
     /// An attribute of the present resource.
@@ -64,12 +81,16 @@ pub trait Visitor {
     /// An attribute of an event of the present span.
     fn event_attribute(&mut self, key: &[u8], value: AnyValue<'_>);
     /// The present span is sound. Not called for a rejected one.
-    fn end_span(&mut self, head: &SpanHead);
+    fn end_span(&mut self, head: &SpanHead, bytes: &SpanBytes<'_>);
 }
 
 /// Sees nothing: for scans that only need the places.
 #[derive(Debug, Clone, Copy)]
 pub struct Blind;
+
+/// Sees nothing and takes ids of zeros: for pieces that were taken into the log before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Trusting;
 
 impl Visitor for Blind {
     fn begin_resource(&mut self) {}
@@ -77,15 +98,31 @@ impl Visitor for Blind {
     fn begin_span(&mut self) {}
     fn span_attribute(&mut self, _: &[u8], _: AnyValue<'_>) {}
     fn event_attribute(&mut self, _: &[u8], _: AnyValue<'_>) {}
-    fn end_span(&mut self, _: &SpanHead) {}
+    fn end_span(&mut self, _: &SpanHead, _: &SpanBytes<'_>) {}
+}
+
+impl Visitor for Trusting {
+    fn takes_zero_ids(&self) -> bool {
+        true
+    }
+    fn begin_resource(&mut self) {}
+    fn resource_attribute(&mut self, _: &[u8], _: AnyValue<'_>) {}
+    fn begin_span(&mut self) {}
+    fn span_attribute(&mut self, _: &[u8], _: AnyValue<'_>) {}
+    fn event_attribute(&mut self, _: &[u8], _: AnyValue<'_>) {}
+    fn end_span(&mut self, _: &SpanHead, _: &SpanBytes<'_>) {}
 }
 
 /// Reads a span message; fields come in any order, the last of a repeated scalar wins.
 #[inline]
-pub(crate) fn scan_span(message: &[u8], visitor: &mut impl Visitor) -> Result<SpanHead, SpanError> {
+pub(crate) fn scan_span<'a>(
+    bytes: &SpanBytes<'a>,
+    visitor: &mut impl Visitor,
+) -> Result<SpanHead, SpanError> {
     visitor.begin_span();
-    let mut cursor = Cursor::new(message);
+    let mut cursor = Cursor::new(bytes.span);
     let (mut trace, mut span, mut parent) = (&[][..], &[][..], &[][..]);
+    let mut trace_state: &'a [u8] = &[];
     let (mut start, mut end, mut status, mut kind, mut flags) = (0, 0, 0, 0, 0);
     while let Some((number, field)) = cursor.next()? {
         match number {
@@ -96,7 +133,8 @@ pub(crate) fn scan_span(message: &[u8], visitor: &mut impl Visitor) -> Result<Sp
             1 => trace = field.bytes()?,
             2 => span = field.bytes()?,
             4 => parent = field.bytes()?,
-            3 | 5 => _ = field.bytes()?,
+            3 => trace_state = field.bytes()?,
+            5 => _ = field.bytes()?,
             6 => kind = low32(field.varint()?),
             7 => start = field.fixed64()?,
             8 => end = field.fixed64()?,
@@ -108,7 +146,7 @@ pub(crate) fn scan_span(message: &[u8], visitor: &mut impl Visitor) -> Result<Sp
             _ => {}
         }
     }
-    let (trace, span, root) = ids(trace, span, parent)?;
+    let (trace, span, root) = ids(trace, span, parent, visitor.takes_zero_ids())?;
     let head = SpanHead {
         trace,
         span,
@@ -119,17 +157,42 @@ pub(crate) fn scan_span(message: &[u8], visitor: &mut impl Visitor) -> Result<Sp
         flags,
         root,
     };
-    visitor.end_span(&head);
+    visitor.end_span(
+        &head,
+        &SpanBytes {
+            trace_state,
+            ..*bytes
+        },
+    );
     Ok(head)
 }
 
 #[inline]
-fn ids(trace: &[u8], span: &[u8], parent: &[u8]) -> Result<(TraceId, u64, bool), SpanError> {
+fn ids(
+    trace: &[u8],
+    span: &[u8],
+    parent: &[u8],
+    zero_ids: bool,
+) -> Result<(TraceId, u64, bool), SpanError> {
+    // The Collector takes an empty id for 16 or 8 zero bytes.
+    let trace = if zero_ids && trace.is_empty() {
+        &[0; 16]
+    } else {
+        trace
+    };
+    let span = if zero_ids && span.is_empty() {
+        &[0; 8]
+    } else {
+        span
+    };
     let trace = <[u8; 16]>::try_from(trace).map_err(|_| SpanError::TraceIdLength)?;
-    let trace = TraceId::from_slice(&trace).ok_or(SpanError::TraceIdZero)?;
+    let trace = TraceId(u128::from_be_bytes(trace));
+    if trace.0 == 0 && !zero_ids {
+        return Err(SpanError::TraceIdZero);
+    }
     let span = <[u8; 8]>::try_from(span).map_err(|_| SpanError::SpanIdLength)?;
     let span = u64::from_be_bytes(span);
-    if span == 0 {
+    if span == 0 && !zero_ids {
         return Err(SpanError::SpanIdZero);
     }
     let parent = match parent.first_chunk::<8>() {

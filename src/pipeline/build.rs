@@ -5,7 +5,7 @@
 use super::budgets::Budgets;
 use super::start_error::StartError;
 use crate::clock::SharedClock;
-use crate::config::settings::{Config, InstanceSettings, PipelineSettings};
+use crate::config::settings::{Compat, Config, InstanceSettings, PipelineSettings};
 use crate::genai::TEXT_KEYS;
 use crate::log::{Directory, Fed, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind};
 use crate::otlp::SourceId;
@@ -30,7 +30,7 @@ pub(super) fn build(
     memory: &MemorySettings,
     clock: SharedClock,
 ) -> Result<Core, StartError> {
-    let (programs, atoms) = compile(&config.instances)?;
+    let (programs, atoms) = compile(config)?;
     let Some(first) = config.instances.first().map(|pipeline| &pipeline.sampler) else {
         return Err(StartError::Thread(std::io::Error::other(
             "the config has no pipeline",
@@ -69,10 +69,8 @@ pub(super) fn build(
     };
     let mut samplers = Vec::new();
     for ((pipeline, program), sampler) in config.instances.iter().zip(programs).zip(open) {
-        let rules = fingerprint(
-            &pipeline.sampler.policies,
-            pipeline.sampler.sample_on_first_match,
-        );
+        let semantics = pipeline.sampler.semantics(config.gates);
+        let rules = fingerprint(&pipeline.sampler.policies, semantics);
         let sources = pipeline
             .receivers
             .iter()
@@ -117,11 +115,18 @@ fn partitions(
 }
 
 /// Compiles all rule sets against one table of tests.
-pub(crate) fn compile(pipelines: &[PipelineSettings]) -> Result<(Vec<Program>, Atoms), StartError> {
+pub(crate) fn compile(config: &Config) -> Result<(Vec<Program>, Atoms), StartError> {
     let mut builder = AtomsBuilder::default();
     let mut programs = Vec::new();
-    for pipeline in pipelines {
-        let compiler = Compiler::new(&mut builder, pipeline.sampler.sample_on_first_match);
+    for pipeline in &config.instances {
+        let settings = &pipeline.sampler;
+        if settings.maximum_trace_size_bytes.is_some() || config.gates.count_bytes_sampled {
+            builder.want_sizes();
+        }
+        if settings.compat == Compat::Strict {
+            builder.take_zero_ids();
+        }
+        let compiler = Compiler::new(&mut builder, settings.semantics(config.gates));
         programs.push(compiler.compile(&pipeline.sampler.policies)?);
     }
     let text_keys = TextKeys::new(TEXT_KEYS.iter().copied());

@@ -13,7 +13,7 @@ use crate::sampler::{CheckReport, Checked};
 /// # Errors
 /// When the rules do not compile or the directory cannot be opened.
 pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> {
-    let (programs, atoms) = compile(&config.instances)?;
+    let (programs, atoms) = compile(config)?;
     let Some(first) = config.instances.first() else {
         return Ok(Vec::new());
     };
@@ -33,7 +33,7 @@ pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> 
             program,
             rules: fingerprint(
                 &pipeline.sampler.policies,
-                pipeline.sampler.sample_on_first_match,
+                pipeline.sampler.semantics(config.gates),
             ),
             atoms: &atoms,
             services: &services,

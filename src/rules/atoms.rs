@@ -95,6 +95,18 @@ pub struct Atoms {
     by_len: Vec<Range<u16>>,
     /// Mask of status codes (bit = code) and the bit it sets.
     pub(crate) statuses: Vec<(u8, u32)>,
+    /// Members of the tracestate, the texts that match, and the bit they set.
+    pub(crate) trace_states: Vec<(String, Vec<String>, u32)>,
+    /// The bit of a span with the sampled flag.
+    pub(crate) sampled_flag: Option<u32>,
+    /// Sampling information is wanted: each span's last word.
+    pub(crate) trace_state: bool,
+    /// Sizes as the Collector counts them are wanted.
+    pub(crate) sizes: bool,
+    /// Sizes count schema URLs.
+    pub(crate) schema_urls: bool,
+    /// Spans with ids of zeros are taken, as the Collector takes them.
+    pub(crate) zero_ids: bool,
     pub(crate) keywords: Option<KeywordMatcher>,
     pub(crate) text_keys: TextKeys,
     pub(crate) bits: u32,
@@ -126,14 +138,19 @@ impl Atoms {
         &self.values
     }
 
+    /// Whether sizes as the Collector counts them are wanted, and if so whether schema URLs count.
+    pub(crate) fn sizes(&self) -> Option<bool> {
+        self.sizes.then_some(self.schema_urls)
+    }
+
     /// Words of bits for each span.
     pub(crate) fn bit_words(&self) -> usize {
         self.bits.div_ceil(64) as usize
     }
 
-    /// Words for each span: bits, then percentile key values, two to a word.
+    /// Words for each span: bits, percentile key values (two to a word), sampling information.
     pub(crate) fn stride(&self) -> usize {
-        self.bit_words() + self.slots.div_ceil(2) as usize
+        self.bit_words() + self.slots.div_ceil(2) as usize + usize::from(self.trace_state)
     }
 }
 
@@ -142,6 +159,12 @@ impl Atoms {
 pub struct AtomsBuilder {
     keys: Vec<KeyTests>,
     statuses: Vec<(u8, u32)>,
+    trace_states: Vec<(String, Vec<String>, u32)>,
+    sampled_flag: Option<u32>,
+    trace_state: bool,
+    sizes: bool,
+    without_schema_urls: bool,
+    zero_ids: bool,
     keywords: Vec<(String, u32)>,
     bits: u32,
     slots: u32,
@@ -188,6 +211,46 @@ impl AtomsBuilder {
         bit
     }
 
+    /// The bit that is set when the span's tracestate has the member with one of the values. A value that is empty or too
+    /// long for a member is left out, as in the Collector.
+    pub(crate) fn trace_state(&mut self, key: &str, values: &[String]) -> u32 {
+        let fits = |value: &&String| !value.is_empty() && key.len() + value.len() < 256;
+        let values: Vec<String> = values.iter().filter(fits).cloned().collect();
+        let bit = self.bit();
+        self.trace_states.push((key.to_owned(), values, bit));
+        bit
+    }
+
+    /// The bit that is set when the span has the sampled flag.
+    pub(crate) fn sampled_flag(&mut self) -> u32 {
+        if let Some(bit) = self.sampled_flag {
+            return bit;
+        }
+        let bit = self.bit();
+        self.sampled_flag = Some(bit);
+        bit
+    }
+
+    /// Each span's sampling information is to be gathered.
+    pub(crate) fn want_trace_state(&mut self) {
+        self.trace_state = true;
+    }
+
+    /// Sizes as the Collector counts them are to be gathered.
+    pub fn want_sizes(&mut self) {
+        self.sizes = true;
+    }
+
+    /// Spans with ids of zeros are to be taken.
+    pub fn take_zero_ids(&mut self) {
+        self.zero_ids = true;
+    }
+
+    /// Sizes are to be counted without schema URLs (releases before v0.162).
+    pub(crate) fn without_schema_urls(&mut self) {
+        self.without_schema_urls = true;
+    }
+
     /// The bit that is set when a text of the span holds one of the keywords.
     pub(crate) fn keywords(&mut self, keywords: &[String]) -> u32 {
         let bit = self.bit();
@@ -223,6 +286,12 @@ impl AtomsBuilder {
             keys: self.keys,
             by_len,
             statuses: self.statuses,
+            trace_states: self.trace_states,
+            sampled_flag: self.sampled_flag,
+            trace_state: self.trace_state,
+            sizes: self.sizes,
+            schema_urls: !self.without_schema_urls,
+            zero_ids: self.zero_ids,
             keywords: KeywordMatcher::new(&self.keywords)?,
             text_keys,
             bits: self.bits,

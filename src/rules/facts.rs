@@ -2,9 +2,10 @@
 //! looks at payload again.
 
 use super::atoms::{Atoms, Test};
+use super::fold::sampling_word;
 use super::keyword::Scratch;
 use super::values::ABSENT;
-use crate::otlp::{AnyValue, SpanHead, Visitor};
+use crate::otlp::{AnyValue, SpanBytes, SpanHead, Visitor, member, sampling_state};
 
 /// The fixed part of a span's facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +80,7 @@ pub struct Observer<'a> {
     facts: Facts,
     /// What every span of the present resource begins with.
     resource: Vec<u64>,
+    zero_ids: bool,
 }
 
 /// Buffers that outlive one request.
@@ -113,7 +115,15 @@ impl<'a> Observer<'a> {
                 ..Facts::default()
             },
             resource: vec![0; stride],
+            zero_ids: atoms.zero_ids,
         }
+    }
+
+    /// Takes ids of zeros: the piece was taken into the log before.
+    #[must_use]
+    pub(crate) fn trusting(mut self) -> Self {
+        self.zero_ids = true;
+        self
     }
 
     /// The facts of the sound spans, in scan order.
@@ -159,6 +169,27 @@ impl<'a> Observer<'a> {
         }
     }
 
+    /// Members that a policy looks for, and what the gate `usetracestate` asks for.
+    #[inline]
+    fn trace_state(&mut self, text: &[u8]) {
+        let atoms = self.atoms;
+        if text.is_empty() || (atoms.trace_states.is_empty() && !atoms.trace_state) {
+            return;
+        }
+        let words = present(&mut self.facts);
+        for (key, values, bit) in &atoms.trace_states {
+            let found = member(text, key);
+            if found.is_some_and(|found| values.iter().any(|value| value == found)) {
+                set(words, *bit);
+            }
+        }
+        if atoms.trace_state
+            && let (Some(word), Some(state)) = (words.last_mut(), sampling_state(text))
+        {
+            *word = sampling_word(state);
+        }
+    }
+
     fn text(&mut self, key: &[u8], value: AnyValue<'_>) {
         let Some(matcher) = &self.atoms.keywords else {
             return;
@@ -175,6 +206,9 @@ impl<'a> Observer<'a> {
         value.each_text(&mut |text| matcher.search(text, scratch, &mut |bit| set(words, bit)));
     }
 }
+
+/// W3C Trace Context: the sampled flag.
+const SAMPLED: u32 = 1;
 
 /// The words of the span in hand: the last ones.
 fn present(facts: &mut Facts) -> &mut [u64] {
@@ -193,6 +227,11 @@ fn put_slot(words: &mut [u64], bit_words: usize, slot: u32, id: u32) {
         let shift = 32 * (slot % 2);
         *word = *word & !(u64::from(u32::MAX) << shift) | u64::from(id) << shift;
     }
+}
+
+/// The sampling information in `words` (a span's facts, of atoms that gather it).
+pub(crate) fn sampling_of(words: &[u64]) -> u64 {
+    words.last().copied().unwrap_or_default()
 }
 
 /// The value id that `words` (a span's facts) hold for `slot`.
@@ -257,6 +296,10 @@ fn passes(test: &Test, site: Site, value: AnyValue<'_>) -> bool {
 }
 
 impl Visitor for Observer<'_> {
+    fn takes_zero_ids(&self) -> bool {
+        self.zero_ids
+    }
+
     fn begin_resource(&mut self) {
         self.resource.fill(0);
         self.scratch.seen.fill(0);
@@ -287,8 +330,14 @@ impl Visitor for Observer<'_> {
     }
 
     #[inline]
-    fn end_span(&mut self, head: &SpanHead) {
+    fn end_span(&mut self, head: &SpanHead, bytes: &SpanBytes<'_>) {
+        self.trace_state(bytes.trace_state);
         let words = present(&mut self.facts);
+        if let Some(bit) = self.atoms.sampled_flag
+            && head.flags & SAMPLED != 0
+        {
+            set(words, bit);
+        }
         for (mask, bit) in &self.atoms.statuses {
             if head.status < 8 && mask >> head.status & 1 == 1 {
                 set(words, *bit);

@@ -1,12 +1,15 @@
 //! The state of an undecided trace, and the fold of one span into it.
 //!
 //! State = [`Fold`] (fixed) and `state_words` words: the OR of the spans' bits with the latency bits behind them, then
-//! two words for each percentile key (when its span started; whether it was a root, and the value).
+//! two words for each percentile key (when its span started; whether it was a root, and the value), then, where the gate
+//! `usetracestate` asks for it, a word of sampling information, then, where a budget is spent on bytes, their sum.
 
 use super::atoms::Atoms;
-use super::facts::{Facts, slot_of};
+use super::facts::{Facts, sampling_of, slot_of};
+use super::limits::Cost;
 use super::program::{Latency, Program};
 use super::values::ABSENT;
+use crate::otlp::{SamplingState, TraceId, randomness_of};
 
 /// The fixed part of a trace's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,7 +32,43 @@ impl Program {
     /// Words of state for each trace.
     #[must_use]
     pub fn state_words(&self) -> usize {
-        self.bit_words() + 2 * self.slots.len()
+        let sampling = usize::from(self.semantics.use_trace_state);
+        self.bit_words() + 2 * self.slots.len() + sampling + usize::from(self.counts_bytes())
+    }
+
+    /// A budget is spent on bytes.
+    fn counts_bytes(&self) -> bool {
+        self.limiters
+            .iter()
+            .any(|limiter| limiter.cost == Cost::Bytes)
+    }
+
+    /// Where the bytes of the trace stand: the last word.
+    pub(crate) fn bytes_word(&self) -> Option<usize> {
+        self.counts_bytes().then(|| self.state_words() - 1)
+    }
+
+    /// Folds the spans of one piece, which has so many bytes as the Collector would encode it.
+    pub fn fold_piece(
+        &self,
+        atoms: &Atoms,
+        fold: &mut Fold,
+        words: &mut [u64],
+        facts: &Facts,
+        (spans, bytes): (std::ops::Range<usize>, u64),
+    ) {
+        for span in spans {
+            self.fold(atoms, fold, words, facts, span);
+        }
+        if let Some(word) = self.bytes_word().and_then(|index| words.get_mut(index)) {
+            *word = word.saturating_add(bytes);
+        }
+    }
+
+    /// Where the sampling information of the trace's spans stands: behind the keys.
+    pub(crate) fn trace_state_word(&self) -> Option<usize> {
+        let wanted = self.semantics.use_trace_state;
+        wanted.then(|| self.bit_words() + 2 * self.slots.len())
     }
 
     /// Folds span `span` of `facts` into a trace's state; `words` has [`Program::state_words`] words.
@@ -46,12 +85,14 @@ impl Program {
             return;
         };
         let of_span = facts.words_of(span);
+        let before = self.ordered_bits(words);
         for (word, more) in words
             .iter_mut()
             .zip(of_span.get(..atoms.bit_words()).unwrap_or_default())
         {
             *word |= more;
         }
+        self.keep_order(before, words);
         if fold.min_start == 0 || times.start < fold.min_start {
             fold.min_start = times.start;
         }
@@ -60,14 +101,25 @@ impl Program {
         }
         fold.spans = fold.spans.saturating_add(1);
         if !self.latencies.is_empty() {
-            let ms = duration_ms(fold.min_start, fold.max_end);
+            let release = self.semantics.release;
+            let ms = if release.times_saturate() {
+                saturating_ms(fold.min_start, fold.max_end)
+            } else {
+                duration_ms(fold.min_start, fold.max_end)
+            };
             for latency in &self.latencies {
-                if latency.holds(ms)
+                if latency.holds(ms, release.latency_includes_threshold())
                     && let Some(word) = words.get_mut(latency.bit as usize / 64)
                 {
                     *word |= 1 << (latency.bit % 64);
                 }
             }
+        }
+        if let Some(word) = self
+            .trace_state_word()
+            .and_then(|index| words.get_mut(index))
+        {
+            merge_sampling(word, sampling_of(of_span));
         }
         let keys = words.get_mut(self.bit_words()..).unwrap_or_default();
         for (slot, key) in self.slots.iter().zip(keys.chunks_exact_mut(2)) {
@@ -79,11 +131,41 @@ impl Program {
         }
     }
 
+    /// Which bits of ordered pairs a trace has: two for each pair, 32 pairs at most (the compiler refuses more).
+    fn ordered_bits(&self, words: &[u64]) -> u64 {
+        let bit = |bit: u32| {
+            let word = words.get(bit as usize / 64).copied().unwrap_or_default();
+            word >> (bit % 64) & 1
+        };
+        let pairs = self.ordered.iter().zip((0_u32..64).step_by(2));
+        pairs.fold(0, |all, ((matched, failed), at)| {
+            all | bit(*matched) << at | bit(*failed) << (at + 1)
+        })
+    }
+
+    /// Takes out the bit of a pair that came second.
+    fn keep_order(&self, before: u64, words: &mut [u64]) {
+        let mut clear = |bit: u32| {
+            if let Some(word) = words.get_mut(bit as usize / 64) {
+                *word &= !(1 << (bit % 64));
+            }
+        };
+        for ((matched, failed), at) in self.ordered.iter().zip((0_u32..64).step_by(2)) {
+            match before >> at & 3 {
+                1 => clear(*failed),
+                2 => clear(*matched),
+                _ => {}
+            }
+        }
+    }
+
     /// The percentile key values of a trace, in the order of the program's slots.
     pub(crate) fn key_values<'a>(&'a self, words: &'a [u64]) -> impl Iterator<Item = u32> + 'a {
         let keys = words.get(self.bit_words()..).unwrap_or_default();
         #[allow(clippy::cast_possible_truncation, reason = "the low half is the value")]
-        keys.chunks_exact(2).map(|key| key[1] as u32)
+        keys.chunks_exact(2)
+            .take(self.slots.len())
+            .map(|key| key[1] as u32)
     }
 }
 
@@ -94,9 +176,53 @@ fn takes(key: &[u64], start: u64, root: bool) -> bool {
 }
 
 impl Latency {
-    fn holds(&self, ms: i64) -> bool {
-        ms > self.over_ms && (self.up_to_ms == 0 || ms <= self.up_to_ms)
+    fn holds(&self, ms: i64, inclusive: bool) -> bool {
+        match self.up_to_ms {
+            0 if inclusive => ms >= self.over_ms,
+            0 => ms > self.over_ms,
+            up_to => ms > self.over_ms && ms <= up_to,
+        }
     }
+}
+
+/// A span's or a trace's sampling information in one word: it has `rv`; it has `rv` or `th`; the `rv`.
+const HAS_RANDOMNESS: u64 = 1 << 63;
+const HAS_SAMPLING: u64 = 1 << 62;
+const RANDOMNESS: u64 = (1 << 56) - 1;
+
+/// The word of one span's tracestate.
+pub(crate) fn sampling_word(state: SamplingState) -> u64 {
+    let has = |flag: bool, bit: u64| if flag { bit } else { 0 };
+    let SamplingState {
+        randomness,
+        threshold,
+    } = state;
+    has(randomness.is_some(), HAS_RANDOMNESS)
+        | has(randomness.is_some() || threshold.is_some(), HAS_SAMPLING)
+        | randomness.unwrap_or_default() & RANDOMNESS
+}
+
+/// The first `rv` counts.
+fn merge_sampling(word: &mut u64, of_span: u64) {
+    if *word & HAS_RANDOMNESS == 0 {
+        *word |= of_span;
+    } else {
+        *word |= of_span & HAS_SAMPLING;
+    }
+}
+
+/// The randomness of a trace, `None` when no span carries sampling information.
+pub(crate) fn randomness_in(word: u64, trace: TraceId) -> Option<u64> {
+    match word {
+        word if word & HAS_RANDOMNESS != 0 => Some(word & RANDOMNESS),
+        word if word & HAS_SAMPLING != 0 => Some(randomness_of(trace)),
+        _ => None,
+    }
+}
+
+/// As [`duration_ms`], with times read as signed (releases before v0.162).
+fn saturating_ms(start: u64, end: u64) -> i64 {
+    end.cast_signed().saturating_sub(start.cast_signed()) / 1_000_000
 }
 
 /// Whole milliseconds, truncated toward zero; times are subtracted as unsigned and read as signed (the Collector since

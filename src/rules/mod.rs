@@ -2,13 +2,17 @@
 //! randomness, so that rules can be tested by table and replayed.
 
 mod atoms;
+#[cfg(test)]
+mod collector_tests;
 mod facts;
 mod fold;
 mod go_regex;
 mod keyword;
+mod limits;
 mod percentiles;
 mod probabilistic;
 mod program;
+mod release;
 mod sketch;
 mod spec;
 #[cfg(test)]
@@ -19,8 +23,11 @@ mod verdict;
 pub use atoms::{Atoms, AtomsBuilder, TextKeys};
 pub use facts::{Facts, Observer, ObserverScratch};
 pub use fold::Fold;
+pub(crate) use limits::{Ask, Granting, Recorded};
+pub use limits::{LimitSnapshot, Limits};
 pub use percentiles::{Percentiles, SketchSnapshot};
 pub use program::{CompileError, Compiler, PercentileRule, Program, fingerprint};
+pub use release::{Release, Semantics};
 pub use spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
 pub use values::ValueIds;
 pub use verdict::{State, Thresholds, Verdict, Vote};

@@ -1,6 +1,6 @@
 //! The coin of the Collector's `probabilistic` policy, bit for bit: a hash of salt and trace id, never a random number.
 
-use crate::otlp::TraceId;
+use crate::otlp::{TraceId, threshold_of};
 
 /// Keeps a trace when the hash of its id is at or below the threshold.
 #[derive(Debug, Clone, PartialEq)]
@@ -8,8 +8,8 @@ pub(crate) struct Coin {
     threshold: u64,
     /// FNV-1a state after the salt.
     seed: u64,
-    /// The share that is kept, 0 to 1.
-    pub(crate) ratio: f64,
+    /// The same share as a threshold of consistent sampling.
+    pub(crate) consistent: u64,
 }
 
 impl Coin {
@@ -18,7 +18,7 @@ impl Coin {
         Self {
             threshold: threshold(ratio),
             seed: fnv(OFFSET_BASIS, salt.as_bytes()),
-            ratio: ratio.clamp(0.0, 1.0),
+            consistent: threshold_of(ratio),
         }
     }
 

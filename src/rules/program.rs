@@ -5,8 +5,11 @@
 
 use super::atoms::{AtomsBuilder, Test};
 use super::go_regex;
+use super::limits::{Budget, Cost, Limiter, Limits, divided};
 use super::probabilistic::Coin;
+use super::release::Semantics;
 use super::spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
+use crate::otlp::TraceId;
 
 /// A policy cannot be compiled. The policy's name stands in front.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +32,15 @@ pub(crate) enum Rule {
         max: i64,
     },
     Coin(Coin),
+    /// Bits of a condition, of which at most one is set: it was true of a span, or it failed on one before.
+    Condition {
+        matched: u32,
+        failed: u32,
+    },
+    /// Index into [`Program::limiters`].
+    Limit(usize),
+    /// Children, each with the limiter of its share.
+    Composite(Vec<(Rule, usize)>),
     /// Index into [`Program::percentiles`].
     Slower(usize),
     All(Vec<Rule>),
@@ -65,6 +77,10 @@ pub struct PercentileRule {
 pub(crate) struct Policy {
     pub(crate) name: String,
     pub(crate) drops: bool,
+    /// Its votes are inverted ones, which rank apart (old releases).
+    pub(crate) votes_inverted: bool,
+    /// Names of a `composite`'s children.
+    pub(crate) children: Vec<String>,
     pub(crate) rule: Rule,
 }
 
@@ -79,7 +95,10 @@ pub struct Program {
     /// Facts slot of each of the program's slots.
     pub(crate) slots: Vec<u32>,
     pub(crate) percentiles: Vec<PercentileRule>,
-    pub(crate) first_match: bool,
+    pub(crate) limiters: Vec<Limiter>,
+    /// Bits of conditions that may fail: in each pair the one that is set first keeps the other out.
+    pub(crate) ordered: Vec<(u32, u32)>,
+    pub(crate) semantics: Semantics,
     /// Bits of the facts, set once the atoms are complete.
     pub(crate) fact_bits: u32,
 }
@@ -94,14 +113,22 @@ pub struct Compiler<'a> {
 
 impl<'a> Compiler<'a> {
     /// A compiler for one pipeline.
-    pub fn new(atoms: &'a mut AtomsBuilder, sample_on_first_match: bool) -> Self {
+    pub fn new(atoms: &'a mut AtomsBuilder, semantics: Semantics) -> Self {
+        if semantics.use_trace_state {
+            atoms.want_trace_state();
+        }
+        if semantics.release.loses_schema_urls() {
+            atoms.without_schema_urls();
+        }
         let program = Program {
             policies: Vec::new(),
             order: Vec::new(),
             latencies: Vec::new(),
             slots: Vec::new(),
             percentiles: Vec::new(),
-            first_match: sample_on_first_match,
+            limiters: Vec::new(),
+            ordered: Vec::new(),
+            semantics,
             fact_bits: 0,
         };
         Self {
@@ -122,9 +149,12 @@ impl<'a> Compiler<'a> {
                 PolicyKind::Drop(children) => (true, self.all(children)?),
                 kind => (false, self.rule(kind)?),
             };
+            let release = self.program.semantics.release;
             self.program.policies.push(Policy {
                 name: spec.name.clone(),
                 drops,
+                votes_inverted: release.inverted_votes() && is_inverted(&spec.kind),
+                children: children_of(&spec.kind),
                 rule,
             });
         }
@@ -216,11 +246,77 @@ impl<'a> Compiler<'a> {
                     max,
                 }
             }
+            PolicyKind::TraceState { key, values } => {
+                Rule::Bit(self.atoms.trace_state(key, values))
+            }
+            PolicyKind::TraceFlags => Rule::Bit(self.atoms.sampled_flag()),
+            PolicyKind::RateLimiting {
+                spans_per_second,
+                burst_capacity,
+            } => self.limit(Cost::Spans, *spans_per_second, *burst_capacity),
+            PolicyKind::BytesLimiting {
+                bytes_per_second,
+                burst_capacity,
+            } => {
+                self.atoms.want_sizes();
+                self.limit(Cost::Bytes, *bytes_per_second, *burst_capacity)
+            }
+            PolicyKind::Composite {
+                max_total_spans_per_second,
+                children,
+            } => self.composite(*max_total_spans_per_second, children)?,
             PolicyKind::And(children) | PolicyKind::Drop(children) => self.all(children)?,
             PolicyKind::Not(child) => Rule::Not(Box::new(self.rule(&child.kind)?)),
             PolicyKind::PromptKeyword { keywords } => Rule::Bit(self.atoms.keywords(keywords)),
             PolicyKind::LatencyPercentile { .. } => self.percentile(kind)?,
         })
+    }
+
+    fn limit(&mut self, cost: Cost, rate: i64, burst: i64) -> Rule {
+        let Semantics {
+            release, shards, ..
+        } = self.program.semantics;
+        let name = self.limiter_name();
+        // Only a bucket of its own is counted otherwise in old releases: there were no bytes then.
+        let limiter = Limiter::rate(name, cost, rate, burst, shards, release);
+        self.program.limiters.push(limiter);
+        Rule::Limit(self.program.limiters.len() - 1)
+    }
+
+    /// The policy, and its how manieth budget.
+    fn limiter_name(&self) -> String {
+        let same = |limiter: &&Limiter| limiter.name.starts_with(&format!("{}/", self.policy));
+        let before = self.program.limiters.iter().filter(same).count();
+        format!("{}/{before}", self.policy)
+    }
+
+    fn composite(
+        &mut self,
+        most: i64,
+        children: &[(PolicySpec, Option<i64>)],
+    ) -> Result<Rule, CompileError> {
+        let Semantics {
+            release, shards, ..
+        } = self.program.semantics;
+        let most = divided(most, shards);
+        let equal = most / i64::try_from(children.len().max(1)).unwrap_or(i64::MAX);
+        let mut rules = Vec::new();
+        for (child, percent) in children {
+            let rule = self.rule(&child.kind)?;
+            let per_second = match percent {
+                Some(percent) if *percent > 0 => percent_of(most, *percent),
+                None if release.missing_allocation_is_zero() => 0,
+                _ => equal,
+            };
+            self.program.limiters.push(Limiter {
+                name: self.limiter_name(),
+                budget: Budget::Share { per_second, most },
+                cost: Cost::Spans,
+                cuts: false,
+            });
+            rules.push((rule, self.program.limiters.len() - 1));
+        }
+        Ok(Rule::Composite(rules))
     }
 
     fn percentile(&mut self, kind: &PolicyKind) -> Result<Rule, CompileError> {
@@ -282,6 +378,50 @@ impl<'a> Compiler<'a> {
     }
 }
 
+/// As the Collector: the percentage as a float, times the total, cut off.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "as Go's float64 and its conversion"
+)]
+fn percent_of(most: i64, percent: i64) -> i64 {
+    (percent as f64 / 100.0 * most as f64) as i64
+}
+
+fn is_inverted(kind: &PolicyKind) -> bool {
+    match kind {
+        PolicyKind::StringAttribute { invert_match, .. }
+        | PolicyKind::NumericAttribute { invert_match, .. }
+        | PolicyKind::BooleanAttribute { invert_match, .. } => *invert_match,
+        _ => false,
+    }
+}
+
+fn children_of(kind: &PolicyKind) -> Vec<String> {
+    match kind {
+        PolicyKind::Composite { children, .. } => children
+            .iter()
+            .map(|(child, _)| child.name.clone())
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Marks the limiters that a rule asks itself or in an `and`.
+fn cut_limiters(rule: &Rule, limiters: &mut [Limiter]) {
+    match rule {
+        Rule::Limit(index) => {
+            if let Some(limiter) = limiters.get_mut(*index) {
+                limiter.cuts = true;
+            }
+        }
+        Rule::All(children) => children
+            .iter()
+            .for_each(|child| cut_limiters(child, limiters)),
+        _ => {}
+    }
+}
+
 /// Marks the bit of a latency before `link`.
 const LATENCY: u32 = 1 << 31;
 
@@ -318,6 +458,10 @@ impl Program {
     #[must_use]
     pub fn link(mut self, fact_bits: u32) -> Self {
         self.fact_bits = fact_bits;
+        if self.semantics.use_trace_state {
+            let kept = self.policies.iter().filter(|policy| !policy.drops);
+            kept.for_each(|policy| cut_limiters(&policy.rule, &mut self.limiters));
+        }
         for latency in &mut self.latencies {
             latency.bit += fact_bits;
         }
@@ -336,6 +480,34 @@ impl Program {
             .collect()
     }
 
+    /// Name of a policy's child.
+    #[must_use]
+    pub fn child_name(&self, policy: u16, child: u16) -> Option<&str> {
+        let policy = self.policies.get(usize::from(policy))?;
+        policy.children.get(usize::from(child)).map(String::as_str)
+    }
+
+    /// Full budgets of this rule set.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits::new(&self.limiters, self.semantics.shards)
+    }
+
+    /// The shard of a trace as the Collector chooses it: both halves of the id, mixed.
+    pub(crate) fn shard_of(&self, trace: TraceId) -> u32 {
+        shard_of(trace, self.semantics.shards)
+    }
+
+    /// Budgets that the traces of a tick share by randomness.
+    pub(crate) fn cuts(&self) -> impl Iterator<Item = usize> {
+        let cuts = self
+            .limiters
+            .iter()
+            .enumerate()
+            .filter(|(_, limiter)| limiter.cuts);
+        cuts.map(|(index, _)| index)
+    }
+
     /// The percentile rules, in the order in which thresholds are asked for.
     #[must_use]
     pub fn percentiles(&self) -> &[PercentileRule] {
@@ -343,11 +515,26 @@ impl Program {
     }
 }
 
+/// `num_shards`: splitmix64's last step over the xor of the id's little-endian halves.
+pub(crate) fn shard_of(trace: TraceId, shards: u32) -> u32 {
+    if shards <= 1 {
+        return 0;
+    }
+    let bytes = trace.to_bytes();
+    let (low, high) = bytes.split_at(8);
+    let half = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    let mut mixed = half(low) ^ half(high);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^= mixed >> 31;
+    u32::try_from(mixed % u64::from(shards)).unwrap_or_default()
+}
+
 /// A number that changes when a rule set does: it stands in every batch of decisions. FNV-1a 32 over all that is typed,
 /// keywords included, of which it tells nothing.
 #[must_use]
-pub fn fingerprint(policies: &[PolicySpec], sample_on_first_match: bool) -> u32 {
-    let mut text = format!("{sample_on_first_match}{policies:?}");
+pub fn fingerprint(policies: &[PolicySpec], semantics: Semantics) -> u32 {
+    let mut text = format!("{semantics:?}{policies:?}");
     policies
         .iter()
         .for_each(|policy| add_hidden(&policy.kind, &mut text));
@@ -372,6 +559,12 @@ fn add_hidden(kind: &PolicyKind, out: &mut String) {
                 .iter()
                 .for_each(|child| add_hidden(&child.kind, out));
         }
+        PolicyKind::Composite { children, .. } => {
+            children
+                .iter()
+                .for_each(|(child, _)| add_hidden(&child.kind, out));
+        }
+        PolicyKind::TraceState { values, .. } => list(values),
         PolicyKind::Not(child) => add_hidden(&child.kind, out),
         _ => {}
     }
@@ -383,6 +576,9 @@ fn place(rule: &mut Rule, fact_bits: u32) {
         Rule::All(children) => children
             .iter_mut()
             .for_each(|child| place(child, fact_bits)),
+        Rule::Composite(children) => children
+            .iter_mut()
+            .for_each(|(child, _)| place(child, fact_bits)),
         Rule::Not(child) => place(child, fact_bits),
         _ => {}
     }

@@ -100,6 +100,36 @@ pub enum PolicyKind {
         /// At most; 0 = no bound.
         max_spans: i32,
     },
+    /// Any span whose tracestate has the member.
+    TraceState {
+        /// Member key.
+        key: String,
+        /// Texts that match; empty ones are left out.
+        values: Vec<String>,
+    },
+    /// Any span with the sampled flag.
+    TraceFlags,
+    /// A token bucket of spans.
+    RateLimiting {
+        /// Refill.
+        spans_per_second: i64,
+        /// Size of the bucket; 0 = twice the rate.
+        burst_capacity: i64,
+    },
+    /// A token bucket of bytes, as the Collector would encode the trace.
+    BytesLimiting {
+        /// Refill.
+        bytes_per_second: i64,
+        /// Size of the bucket; 0 = twice the rate.
+        burst_capacity: i64,
+    },
+    /// The first child that matches, within its share of spans a second.
+    Composite {
+        /// Of all children, spans.
+        max_total_spans_per_second: i64,
+        /// The children in the order of the file, each with its percentage; `None`: not in `rate_allocation`.
+        children: Vec<(PolicySpec, Option<i64>)>,
+    },
     /// All children match; without children, matches.
     And(Vec<PolicySpec>),
     /// The child does not match.
@@ -141,6 +171,11 @@ impl PolicyKind {
             Self::BooleanAttribute { .. } => "boolean_attribute",
             Self::Probabilistic { .. } => "probabilistic",
             Self::SpanCount { .. } => "span_count",
+            Self::TraceState { .. } => "trace_state",
+            Self::TraceFlags => "trace_flags",
+            Self::RateLimiting { .. } => "rate_limiting",
+            Self::BytesLimiting { .. } => "bytes_limiting",
+            Self::Composite { .. } => "composite",
             Self::And(_) => "and",
             Self::Not(_) => "not",
             Self::Drop(_) => "drop",
@@ -154,7 +189,7 @@ impl fmt::Debug for PolicyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct(self.type_name());
         match self {
-            Self::AlwaysSample => &mut out,
+            Self::AlwaysSample | Self::TraceFlags => &mut out,
             Self::Latency {
                 threshold_ms,
                 upper_threshold_ms,
@@ -202,6 +237,27 @@ impl fmt::Debug for PolicyKind {
             } => out
                 .field("min_spans", min_spans)
                 .field("max_spans", max_spans),
+            Self::TraceState { key, values } => {
+                out.field("key", key).field("values", &values.len())
+            }
+            Self::RateLimiting {
+                spans_per_second,
+                burst_capacity,
+            } => out
+                .field("spans_per_second", spans_per_second)
+                .field("burst_capacity", burst_capacity),
+            Self::BytesLimiting {
+                bytes_per_second,
+                burst_capacity,
+            } => out
+                .field("bytes_per_second", bytes_per_second)
+                .field("burst_capacity", burst_capacity),
+            Self::Composite {
+                max_total_spans_per_second,
+                children,
+            } => out
+                .field("max_total_spans_per_second", max_total_spans_per_second)
+                .field("children", children),
             Self::And(children) | Self::Drop(children) => out.field("children", children),
             Self::Not(child) => out.field("child", child),
             Self::LatencyPercentile {

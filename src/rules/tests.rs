@@ -1,5 +1,6 @@
 //! Policies end to end over real bytes: by table, and against a naive sampler over prost types.
 
+use super::limits::NoBudgets;
 use super::*;
 use crate::otlp::{TraceId, scan};
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
@@ -71,7 +72,7 @@ struct Compiled {
 
 fn compile(policies: &[PolicySpec]) -> Compiled {
     let mut builder = AtomsBuilder::default();
-    let program = Compiler::new(&mut builder, false)
+    let program = Compiler::new(&mut builder, Semantics::default())
         .compile(policies)
         .unwrap();
     let text_keys = TextKeys::new(["gen_ai.input.messages", "gen_ai.prompt.*"]);
@@ -109,6 +110,7 @@ impl Compiled {
                 words: &words,
             },
             thresholds,
+            &mut NoBudgets,
             |_, _| {},
         )
     }
@@ -399,9 +401,9 @@ fn the_most_probable_policy_is_named() {
         },
     ];
     let verdict = compile(&policies).decide(&[data(vec![span(1, 2, vec![])])], &[]);
-    assert_eq!((verdict.policy, verdict.probability), (Some(1), 1.0));
+    assert_eq!((verdict.policy, verdict.probability()), (Some(1), 1.0));
     let only = compile(&policies[..1]).decide(&[data(vec![span(1, 2, vec![])])], &[]);
-    assert!(only.keep && (only.probability - 0.999_999_99).abs() < 1e-12);
+    assert!(only.keep && (only.probability() - 0.999_999_99).abs() < 1e-12);
 }
 
 #[test]

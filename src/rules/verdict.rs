@@ -1,8 +1,9 @@
 //! The decision over a folded state: `drop` wins, else any vote to sample keeps, else not.
 
 use super::fold::Fold;
-use super::program::{Program, Rule};
-use crate::otlp::TraceId;
+use super::limits::{Ask, Grant};
+use super::program::{Policy, Program, Rule};
+use crate::otlp::{ALWAYS, NEVER, TraceId, randomness_of, share_of};
 
 /// What one policy said of one trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub enum Vote {
     NotSampled,
     /// Drop, whatever the others say.
     Dropped,
+    /// It could not be evaluated (a condition that failed): no vote.
+    Failed,
 }
 
 /// Keep or drop, and why.
@@ -20,11 +23,13 @@ pub enum Vote {
 pub struct Verdict {
     /// Keep or not.
     pub keep: bool,
-    /// The policy that decided: of a keep the one with the greatest probability (ties to the first), of a drop by policy
-    /// that one; `None` when no policy wanted the trace.
+    /// The policy that decided: of a keep the one with the smallest threshold (ties to the first; the first at all in
+    /// old releases), of a drop by policy that one; `None` when no policy wanted the trace.
     pub policy: Option<u16>,
-    /// With which probability a trace like this is kept; 0 for a drop.
-    pub probability: f64,
+    /// Which child of it, when it is a `composite`.
+    pub child: Option<u16>,
+    /// The smallest threshold of all policies that sampled; [`NEVER`] for a drop.
+    pub threshold: u64,
 }
 
 impl Verdict {
@@ -32,8 +37,15 @@ impl Verdict {
     pub const NONE: Self = Self {
         keep: false,
         policy: None,
-        probability: 0.0,
+        child: None,
+        threshold: NEVER,
     };
+
+    /// With which probability a trace like this is kept; 0 for a drop.
+    #[must_use]
+    pub fn probability(&self) -> f64 {
+        share_of(self.threshold)
+    }
 }
 
 /// Thresholds in ns, one for each of the program's percentile rules, as they stood for this trace.
@@ -59,73 +71,269 @@ impl State<'_> {
     }
 }
 
-impl Program {
-    /// Decides. `vote` hears each policy that was asked, by its index in config order.
-    pub fn decide(
-        &self,
-        state: State<'_>,
-        thresholds: Thresholds<'_>,
-        mut vote: impl FnMut(usize, Vote),
-    ) -> Verdict {
-        let mut best: Option<(usize, f64)> = None;
-        for index in &self.order {
-            let Some(policy) = self.policies.get(*index) else {
-                continue;
-            };
-            let said = evaluate(&policy.rule, state, thresholds);
-            let Some(probability) = said else {
-                vote(*index, Vote::NotSampled);
-                continue;
-            };
-            if policy.drops {
-                vote(*index, Vote::Dropped);
-                return Verdict {
-                    keep: false,
-                    policy: u16::try_from(*index).ok(),
-                    probability: 0.0,
-                };
-            }
-            vote(*index, Vote::Sampled);
-            if best.is_none_or(|(_, so_far)| probability > so_far) {
-                best = Some((*index, probability));
-            }
-            if self.first_match {
-                break;
-            }
+/// What a rule says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    No,
+    /// With the threshold that the rule applied.
+    Yes(u64),
+    Failed,
+}
+
+impl Said {
+    fn plain(matches: bool) -> Self {
+        if matches { Self::Yes(ALWAYS) } else { Self::No }
+    }
+}
+
+/// The best vote so far.
+#[derive(Debug, Default)]
+struct Votes {
+    /// Policy, child and threshold of the vote that is recorded.
+    recorded: Option<(usize, Option<u16>, u64)>,
+    least: Option<u64>,
+    not_sampled: bool,
+    /// Votes of inverted policies (old releases): the first to sample, and whether one vetoes.
+    inverted: Option<usize>,
+    vetoed: bool,
+}
+
+impl Votes {
+    fn sampled(&mut self, index: usize, child: Option<u16>, threshold: u64, first: bool) {
+        let better = |(_, _, so_far): (usize, Option<u16>, u64)| !first && threshold < so_far;
+        if self.recorded.is_none_or(better) {
+            self.recorded = Some((index, child, threshold));
         }
-        match best {
-            Some((index, probability)) => Verdict {
+        self.least = Some(self.least.map_or(threshold, |least| least.min(threshold)));
+    }
+
+    fn verdict(self) -> Verdict {
+        let number = |index: usize| u16::try_from(index).ok();
+        match (self.recorded, self.inverted) {
+            _ if self.vetoed => Verdict::NONE,
+            (Some((index, child, _)), _) => Verdict {
                 keep: true,
-                policy: u16::try_from(index).ok(),
-                probability,
+                policy: number(index),
+                child,
+                threshold: self.least.unwrap_or(ALWAYS),
             },
-            None => Verdict::NONE,
+            (None, Some(index)) if !self.not_sampled => Verdict {
+                keep: true,
+                policy: number(index),
+                child: None,
+                threshold: ALWAYS,
+            },
+            _ => Verdict::NONE,
         }
     }
 }
 
-/// `Some(probability)` when the rule matches: that of its coins, the smallest in an `and`.
-fn evaluate(rule: &Rule, state: State<'_>, thresholds: Thresholds<'_>) -> Option<f64> {
-    let plain = |matches: bool| matches.then_some(1.0);
-    match rule {
-        Rule::Always => Some(1.0),
-        Rule::Bit(bit) => plain(
-            state
-                .words
-                .get(*bit as usize / 64)
-                .is_some_and(|word| word >> (bit % 64) & 1 == 1),
-        ),
-        Rule::Spans { min, max } => plain((*min..=*max).contains(&i64::from(state.fold.spans))),
-        Rule::Coin(coin) => coin.keeps(state.trace).then_some(coin.ratio),
-        Rule::Slower(index) => plain(
-            state
-                .duration()
-                .zip(thresholds.get(*index))
-                .is_some_and(|(duration, threshold)| duration > *threshold),
-        ),
-        Rule::All(children) => children.iter().try_fold(1.0, |least: f64, child| {
-            Some(evaluate(child, state, thresholds)?.min(least))
-        }),
-        Rule::Not(child) => plain(evaluate(child, state, thresholds).is_none()),
+impl Program {
+    /// Decides. `vote` hears each policy that was asked, by its index in config order.
+    pub(crate) fn decide(
+        &self,
+        state: State<'_>,
+        thresholds: Thresholds<'_>,
+        grants: &mut dyn Grant,
+        mut vote: impl FnMut(usize, Vote),
+    ) -> Verdict {
+        let mut votes = Votes::default();
+        for index in &self.order {
+            let Some(policy) = self.policies.get(*index) else {
+                continue;
+            };
+            let (said, child) = self.ask(policy, state, thresholds, grants);
+            match said {
+                Said::Failed => vote(*index, Vote::Failed),
+                Said::Yes(_) if policy.drops => {
+                    vote(*index, Vote::Dropped);
+                    let policy = u16::try_from(*index).ok();
+                    return Verdict {
+                        policy,
+                        ..Verdict::NONE
+                    };
+                }
+                Said::Yes(_) if policy.votes_inverted => {
+                    vote(*index, Vote::Sampled);
+                    votes.inverted.get_or_insert(*index);
+                }
+                Said::Yes(threshold) => {
+                    vote(*index, Vote::Sampled);
+                    let first = self.semantics.release.records_first_policy();
+                    votes.sampled(*index, child, threshold, first);
+                    if self.semantics.sample_on_first_match {
+                        break;
+                    }
+                }
+                Said::No => {
+                    vote(*index, Vote::NotSampled);
+                    votes.vetoed |= policy.votes_inverted;
+                    votes.not_sampled |= !policy.drops;
+                }
+            }
+        }
+        votes.verdict()
+    }
+
+    /// Asks one policy.
+    fn ask(
+        &self,
+        policy: &Policy,
+        state: State<'_>,
+        thresholds: Thresholds<'_>,
+        grants: &mut dyn Grant,
+    ) -> (Said, Option<u16>) {
+        let mut asking = Asking {
+            program: self,
+            state,
+            thresholds,
+            grants,
+            child: None,
+        };
+        let said = asking.evaluate(&policy.rule);
+        (said, asking.child)
+    }
+
+    /// Whether a trace would reach the limiter of a policy: no `drop` takes it, and what stands beside the limiter in an
+    /// `and` matches.
+    pub(crate) fn reaches(
+        &self,
+        limiter: usize,
+        state: State<'_>,
+        thresholds: Thresholds<'_>,
+    ) -> bool {
+        let mut beside = Beside {
+            limiter,
+            asked: false,
+        };
+        for index in &self.order {
+            let Some(policy) = self.policies.get(*index) else {
+                continue;
+            };
+            let (said, _) = self.ask(policy, state, thresholds, &mut beside);
+            let matches = matches!(said, Said::Yes(_));
+            if beside.asked || (policy.drops && matches) {
+                return beside.asked && matches;
+            }
+        }
+        false
+    }
+
+    /// What a trace asks of its budgets.
+    pub(crate) fn ask_of(&self, state: State<'_>) -> Ask {
+        Ask {
+            shard: self.shard_of(state.trace),
+            spans: u64::from(state.fold.spans),
+            bytes: self
+                .bytes_word()
+                .and_then(|index| state.words.get(index).copied())
+                .unwrap_or_default(),
+            randomness: self
+                .randomness(state)
+                .unwrap_or_else(|| randomness_of(state.trace)),
+        }
+    }
+
+    /// The randomness of a trace whose spans carry sampling information.
+    fn randomness(&self, state: State<'_>) -> Option<u64> {
+        let word = *state.words.get(self.trace_state_word()?)?;
+        super::fold::randomness_in(word, state.trace)
+    }
+}
+
+/// Finds out whether a limiter is asked at all: it and all others grant.
+struct Beside {
+    limiter: usize,
+    asked: bool,
+}
+
+impl Grant for Beside {
+    fn grant(&mut self, limiter: usize, _: Ask) -> u64 {
+        self.asked |= limiter == self.limiter;
+        ALWAYS
+    }
+}
+
+struct Asking<'a> {
+    program: &'a Program,
+    state: State<'a>,
+    thresholds: Thresholds<'a>,
+    grants: &'a mut dyn Grant,
+    child: Option<u16>,
+}
+
+impl Asking<'_> {
+    fn bit(&self, bit: u32) -> bool {
+        let word = self.state.words.get(bit as usize / 64);
+        word.is_some_and(|word| word >> (bit % 64) & 1 == 1)
+    }
+
+    fn grant(&mut self, limiter: usize) -> Said {
+        let ask = self.program.ask_of(self.state);
+        match self.grants.grant(limiter, ask) {
+            NEVER.. => Said::No,
+            threshold => Said::Yes(threshold),
+        }
+    }
+
+    fn evaluate(&mut self, rule: &Rule) -> Said {
+        match rule {
+            Rule::Always => Said::Yes(ALWAYS),
+            Rule::Bit(bit) => Said::plain(self.bit(*bit)),
+            Rule::Condition { failed, .. } if self.bit(*failed) => Said::Failed,
+            Rule::Condition { matched, .. } => Said::plain(self.bit(*matched)),
+            Rule::Spans { min, max } => {
+                Said::plain((*min..=*max).contains(&i64::from(self.state.fold.spans)))
+            }
+            Rule::Coin(coin) => match self.program.randomness(self.state) {
+                Some(randomness) if randomness >= coin.consistent => Said::Yes(coin.consistent),
+                Some(_) => Said::No,
+                // A hash may keep what the 56 bits of a threshold cannot tell.
+                None if coin.keeps(self.state.trace) => Said::Yes(coin.consistent.min(NEVER - 1)),
+                None => Said::No,
+            },
+            Rule::Slower(index) => {
+                let known = self.state.duration().zip(self.thresholds.get(*index));
+                Said::plain(known.is_some_and(|(duration, threshold)| duration > *threshold))
+            }
+            Rule::Limit(limiter) => self.grant(*limiter),
+            Rule::All(children) => self.all(children),
+            Rule::Not(child) => match self.evaluate(child) {
+                Said::Yes(_) => Said::No,
+                Said::No => Said::Yes(ALWAYS),
+                Said::Failed => Said::Failed,
+            },
+            Rule::Composite(children) => self.composite(children),
+        }
+    }
+
+    fn all(&mut self, children: &[Rule]) -> Said {
+        let mut most = ALWAYS;
+        for child in children {
+            match self.evaluate(child) {
+                Said::Yes(threshold) => most = most.max(threshold),
+                other => return other,
+            }
+        }
+        Said::Yes(most)
+    }
+
+    /// The first child that matches decides: its share has room, or the trace is not sampled and no other child is asked.
+    fn composite(&mut self, children: &[(Rule, usize)]) -> Said {
+        for ((rule, limiter), number) in children.iter().zip(0_u16..) {
+            match self.evaluate(rule) {
+                Said::No => {}
+                Said::Failed => return Said::Failed,
+                Said::Yes(_) => {
+                    let said = self.grant(*limiter);
+                    if said != Said::No {
+                        self.child = Some(number);
+                        return Said::Yes(ALWAYS);
+                    }
+                    return Said::No;
+                }
+            }
+        }
+        Said::No
     }
 }

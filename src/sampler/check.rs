@@ -7,10 +7,10 @@
 use super::entry::{BatchMeta, Decision, Entries, Entry, Extent};
 use super::evidence::Evidence;
 use super::recovery::seconds;
-use super::scanned::Scanned;
+use super::scanned::{Scanned, ScannedPiece};
 use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream};
 use crate::otlp::{SourceId, TraceId};
-use crate::rules::{Atoms, Fold, ObserverScratch, Program, State};
+use crate::rules::{Atoms, Fold, ObserverScratch, Program, Recorded, State};
 use hashbrown::{HashMap, HashSet};
 
 /// Problems that are written out; all are counted.
@@ -239,7 +239,7 @@ impl Checker<'_> {
             let trace = piece.trace;
             match named[..] {
                 [] => self.report.undecided += spans.len() as u64,
-                [only] => self.fold(only, second, scanned, spans),
+                [only] => self.fold(only, second, scanned, piece),
                 _ => self.problem(|| {
                     format!(
                         "trace {trace}: a piece at {position} is in {} entries",
@@ -251,22 +251,20 @@ impl Checker<'_> {
         }
     }
 
-    fn fold(&mut self, line: usize, second: u32, scanned: &Scanned, spans: std::ops::Range<usize>) {
+    fn fold(&mut self, line: usize, second: u32, scanned: &Scanned, piece: &ScannedPiece) {
         let Some(line) = self.lines.get_mut(line) else {
             return;
         };
         line.first_second.get_or_insert(second);
+        let spans = piece.spans.start as usize..piece.spans.end as usize;
         line.spans += spans.len() as u64;
-        let program = self.checked.program;
-        for span in spans {
-            program.fold(
-                self.checked.atoms,
-                &mut line.fold,
-                &mut line.words,
-                &scanned.facts,
-                span,
-            );
-        }
+        self.checked.program.fold_piece(
+            self.checked.atoms,
+            &mut line.fold,
+            &mut line.words,
+            &scanned.facts,
+            (spans, piece.size.traces),
+        );
     }
 
     /// A piece that came before the tick of a `complete` decision is in it, not late.
@@ -320,10 +318,12 @@ impl Checker<'_> {
                 fold: &line.fold,
                 words: &line.words,
             };
-            let verdict = self
-                .checked
-                .program
-                .decide(state, &line.decision.thresholds, |_, _| {});
+            let verdict = self.checked.program.decide(
+                state,
+                &line.decision.thresholds,
+                &mut Recorded { answers: [].iter() },
+                |_, _| {},
+            );
             if (verdict.keep, verdict.policy) != (line.keep, line.decision.policy) {
                 self.problem(|| {
                     format!(

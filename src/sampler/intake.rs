@@ -4,7 +4,7 @@
 //! that are broken inside are rejected alone (partial success); broken framing refuses the request.
 
 use super::packed::{MAX_PIECE, MAX_SPANS};
-use super::scanned::{Scanned, ScannedPiece, services_of};
+use super::scanned::{Scanned, ScannedPiece, services_of, size_of_piece};
 use crate::log::{
     Append, AppendError, Block, FRAME_HEADER, FrameMeta, Log, PIECE_HEADER, Services, Signal,
     write_piece_header,
@@ -80,7 +80,10 @@ impl Intake {
         let numbers: Vec<u32> = services.iter().map(|service| service.0).collect();
         let split = split(request, &scanned, &numbers, self.partitions, PIECE_HEADER);
         let facts = facts.reordered(&split.order);
-        let append = append_of(source, split, |pieces| Scanned { pieces, facts })?;
+        let append = append_of(source, split, &self.atoms, |pieces| Scanned {
+            pieces,
+            facts,
+        })?;
         Ok((Some(append), accepted))
     }
 
@@ -108,6 +111,7 @@ impl Submit for Intake {
 fn append_of(
     source: SourceId,
     mut split: Split,
+    atoms: &Atoms,
     attach: impl FnOnce(Vec<ScannedPiece>) -> Scanned,
 ) -> Result<Append<Scanned>, Refusal> {
     let mut starts = Vec::with_capacity(split.blocks.len());
@@ -145,7 +149,9 @@ fn append_of(
             spans,
             &body[..length as usize],
         );
+        let size = size_of_piece(&body[..length as usize], atoms);
         scanned.push(ScannedPiece {
+            size,
             trace: piece.trace,
             partition: piece.partition,
             service: crate::log::ServiceId(bytes.service),

@@ -2,7 +2,7 @@
 //! made anew from the bytes when they come from the store.
 
 use crate::log::{ServiceId, Services, pieces};
-use crate::otlp::{Scan, TraceId, scan};
+use crate::otlp::{CollectorSize, Scan, TraceId, collector_size, scan};
 use crate::rules::{Atoms, Facts, Observer, ObserverScratch};
 use bytes::Bytes;
 use std::ops::Range;
@@ -21,6 +21,8 @@ pub(crate) struct ScannedPiece {
     pub(crate) length: u32,
     /// Which of the facts are its spans.
     pub(crate) spans: Range<u32>,
+    /// As the Collector counts; 0 where nobody asks for it.
+    pub(crate) size: CollectorSize,
 }
 
 /// All pieces of one frame.
@@ -49,7 +51,7 @@ impl Scanned {
                 damaged += 1;
                 continue;
             };
-            let mut observer = Observer::new(atoms, scratch);
+            let mut observer = Observer::new(atoms, scratch).trusting();
             let scanned = scan(&piece.body, &mut observer);
             let facts = observer.finish();
             let trace = scanned.as_ref().ok().and_then(|scan| scan.traces().next());
@@ -69,10 +71,19 @@ impl Scanned {
                 offset: piece.offset,
                 length: u32::try_from(piece.body.len()).unwrap_or(u32::MAX),
                 spans: first..out.facts.len(),
+                size: size_of_piece(&piece.body, atoms),
             });
         }
         (out, damaged)
     }
+}
+
+/// A piece's size as the Collector counts it, where a rule asks for it. A piece is sound: the scan has read it.
+pub(crate) fn size_of_piece(piece: &[u8], atoms: &Atoms) -> CollectorSize {
+    let Some(schema_urls) = atoms.sizes() else {
+        return CollectorSize::default();
+    };
+    collector_size(piece, schema_urls).unwrap_or_default()
 }
 
 /// The service of each resource of a scan.

@@ -54,7 +54,7 @@ pub struct SamplerStats {
 }
 
 const OUTCOMES: usize = 2;
-const VOTES: usize = 3;
+const VOTES: usize = 4;
 
 impl SamplerStats {
     /// Zeroes, for these policies (config order).
@@ -102,7 +102,7 @@ impl SamplerStats {
 
     /// How often each policy said what.
     pub fn votes(&self) -> impl Iterator<Item = (&str, Vote, u64)> {
-        const KINDS: [Vote; VOTES] = [Vote::Sampled, Vote::NotSampled, Vote::Dropped];
+        const KINDS: [Vote; VOTES] = [Vote::Sampled, Vote::NotSampled, Vote::Dropped, Vote::Failed];
         self.votes.iter().enumerate().filter_map(|(at, counter)| {
             let policy = self.policies.get(at / VOTES)?;
             Some((

@@ -9,8 +9,8 @@ use crate::log::{
 };
 use crate::otlp::{SourceId, Submit, TraceId};
 use crate::rules::{
-    AtomsBuilder, Compiler, PolicyKind, PolicySpec, Program, StatusCode, TextKeys, ValueIds,
-    fingerprint,
+    AtomsBuilder, Compiler, PolicyKind, PolicySpec, Program, Semantics, StatusCode, TextKeys,
+    ValueIds, fingerprint,
 };
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status, TracesData};
 use proptest::prelude::*;
@@ -88,7 +88,7 @@ impl Rig {
             on_full: OnFull::Spill,
         };
         let mut builder = AtomsBuilder::default();
-        let program = Compiler::new(&mut builder, false)
+        let program = Compiler::new(&mut builder, Semantics::default())
             .compile(&policies())
             .unwrap();
         let atoms = Arc::new(
@@ -134,7 +134,7 @@ impl Rig {
             on_full: OnFull::Spill,
             partitions: PARTITIONS,
         };
-        let rules = fingerprint(&policies(), false);
+        let rules = fingerprint(&policies(), Semantics::default());
         let sampler = open
             .start(&shared, program.clone(), rules, vec![source()])
             .unwrap();
@@ -226,7 +226,7 @@ impl Rig {
             id: "traces",
             sources: vec![source()],
             program: &program,
-            rules: fingerprint(&policies(), false),
+            rules: fingerprint(&policies(), Semantics::default()),
             atoms: &atoms,
             services: &services,
             decision_wait: WAIT,

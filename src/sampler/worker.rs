@@ -23,7 +23,7 @@ use crate::log::{
     Account, CursorFile, Fed, Feed, FrameMeta, Log, OnFull, Ref, ServiceId, Services, Stream,
 };
 use crate::otlp::SourceId;
-use crate::rules::{Atoms, Facts, ObserverScratch, Percentiles, Program, State, Verdict};
+use crate::rules::{Atoms, Facts, ObserverScratch, Percentiles, Program, Recorded, State, Verdict};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -350,14 +350,19 @@ impl Worker {
             return;
         };
         let spans = piece.spans.start as usize..piece.spans.end as usize;
-        let mut root = false;
-        for span in spans {
-            self.parts
-                .program
-                .fold(&self.parts.atoms, &mut skeleton.fold, words, facts, span);
-            root |= facts.is_root(span);
-        }
-        skeleton.bytes += u64::from(piece.length);
+        let root = spans.clone().any(|span| facts.is_root(span));
+        self.parts.program.fold_piece(
+            &self.parts.atoms,
+            &mut skeleton.fold,
+            words,
+            facts,
+            (spans, piece.size.traces),
+        );
+        // Where it is asked for, a trace's size is counted as the Collector counts it.
+        skeleton.bytes += match piece.size.resource_spans {
+            0 => u64::from(piece.length),
+            size => size,
+        };
         skeleton.last_second = second;
         let service = skeleton.service;
         let oversize = skeleton.fold.spans > self.parts.settings.max_trace_spans
@@ -434,9 +439,12 @@ impl Worker {
         let verdict = if evidence == Some(Evidence::Discarded) {
             Verdict::NONE
         } else {
-            program.decide(state, &self.thresholds, |policy, vote| {
-                stats.count_vote(policy, vote)
-            })
+            program.decide(
+                state,
+                &self.thresholds,
+                &mut Recorded { answers: [].iter() },
+                |policy, vote| stats.count_vote(policy, vote),
+            )
         };
         let in_time = if skeleton.root_seen {
             Evidence::Root
@@ -468,7 +476,7 @@ impl Worker {
         let left = stats.undecided_traces.load(Ordering::Relaxed);
         set(&stats.undecided_traces, left.saturating_sub(1));
         self.release(skeleton.service, freed);
-        self.push(decision, verdict.keep, verdict.probability, &places);
+        self.push(decision, verdict.keep, verdict.probability(), &places);
         self.places = places;
     }
 

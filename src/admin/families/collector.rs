@@ -27,7 +27,6 @@ pub(super) fn fill(page: &Page, samplers: &[SamplerSource]) {
         sum(|stats| &stats.late_dropped),
     );
     page.amount(&TRACES_ON_MEMORY, &[], sum(|stats| &stats.undecided_traces));
-    page.count(&POLICY_ERRORS, &[], 0);
     page.count(&DROPPED_TOO_EARLY, &[], 0);
     policies(page, samplers);
     decided(page, samplers);
@@ -35,14 +34,20 @@ pub(super) fn fill(page: &Page, samplers: &[SamplerSource]) {
 
 fn policies(page: &Page, samplers: &[SamplerSource]) {
     let mut asked = BTreeMap::<String, u64>::new();
+    let mut failed = 0;
     let mut votes = BTreeMap::<(String, &str), (Vote, u64)>::new();
     for sampler in samplers {
         for (policy, vote, traces) in sampler.stats.votes() {
             let policy = full_name(&sampler.processor, policy);
             *asked.entry(policy.clone()).or_default() += traces;
+            if vote == Vote::Failed {
+                failed += traces;
+                continue;
+            }
             votes.entry((policy, decision(vote))).or_insert((vote, 0)).1 += traces;
         }
     }
+    page.count(&POLICY_ERRORS, &[], failed);
     for (policy, traces) in &asked {
         page.count(&POLICY_EXECUTIONS, &[policy], *traces);
     }
@@ -94,7 +99,7 @@ fn sampled(vote: Vote) -> &'static str {
 fn decision(vote: Vote) -> &'static str {
     match vote {
         Vote::Sampled => "sampled",
-        Vote::NotSampled => "not_sampled",
+        Vote::NotSampled | Vote::Failed => "not_sampled",
         Vote::Dropped => "dropped",
     }
 }

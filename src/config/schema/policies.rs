@@ -87,6 +87,28 @@ const KEYWORDS_KEYS: Shape = Block(&[
     ),
 ]);
 
+const STATE_KEYS: Shape = Block(&[
+    Key::new("key", Text, "Key of a member of the tracestate."),
+    Key::new("values", Many(&Text), "Values of the member."),
+]);
+const BURST: Key = Key::new(
+    "burst_capacity",
+    Whole,
+    "Size of the bucket; twice the rate.",
+);
+const RATE_KEYS: Shape = Block(&[
+    Key::new("spans_per_second", Whole, "Spans of matching traces."),
+    BURST,
+]);
+const BYTES_KEYS: Shape = Block(&[
+    Key::new(
+        "bytes_per_second",
+        Whole,
+        "Bytes of matching traces, as the Collector would encode them.",
+    ),
+    BURST,
+]);
+
 const LEAF_TYPES: &[&str] = &[
     "always_sample",
     "latency",
@@ -96,8 +118,29 @@ const LEAF_TYPES: &[&str] = &[
     "boolean_attribute",
     "probabilistic",
     "span_count",
+    "trace_state",
+    "trace_flags",
+    "rate_limiting",
+    "bytes_limiting",
     "latency_percentile",
     "prompt_keyword",
+];
+const SHARE_TYPES: &[&str] = &[
+    "always_sample",
+    "latency",
+    "status_code",
+    "string_attribute",
+    "numeric_attribute",
+    "boolean_attribute",
+    "probabilistic",
+    "span_count",
+    "trace_state",
+    "trace_flags",
+    "rate_limiting",
+    "bytes_limiting",
+    "latency_percentile",
+    "prompt_keyword",
+    "and",
 ];
 const CHILD_TYPES: &[&str] = &[
     "always_sample",
@@ -108,6 +151,10 @@ const CHILD_TYPES: &[&str] = &[
     "boolean_attribute",
     "probabilistic",
     "span_count",
+    "trace_state",
+    "trace_flags",
+    "rate_limiting",
+    "bytes_limiting",
     "latency_percentile",
     "prompt_keyword",
     "not",
@@ -121,16 +168,21 @@ const TOP_TYPES: &[&str] = &[
     "boolean_attribute",
     "probabilistic",
     "span_count",
+    "trace_state",
+    "trace_flags",
+    "rate_limiting",
+    "bytes_limiting",
     "latency_percentile",
     "prompt_keyword",
     "not",
     "and",
     "drop",
+    "composite",
 ];
 
 /// The keys of a policy: those of the leaves, then what combines. Blocks of other types are taken without effect.
 macro_rules! policy {
-    ($types:expr, $not:expr, $and:expr, $drop:expr) => {
+    ($types:expr, $not:expr, $and:expr, $drop:expr, $composite:expr) => {
         Block(&[
             Key::new("name", Text, "Unique at the top level."),
             Key::new("type", Words($types), "Which of the blocks counts."),
@@ -187,21 +239,38 @@ macro_rules! policy {
                 $drop,
                 "All sub-policies match: the trace is dropped, whatever others say.",
             ),
-            Key::ignored("trace_state"),
-            Key::ignored("trace_flags"),
-            Key::ignored("rate_limiting"),
-            Key::ignored("bytes_limiting"),
+            Key::new(
+                "trace_state",
+                Shape::Shared("state", &STATE_KEYS),
+                "A member of any span's tracestate.",
+            ),
+            Key::new("trace_flags", NONE, "Any span with the sampled flag."),
+            Key::new(
+                "rate_limiting",
+                Shape::Shared("rate", &RATE_KEYS),
+                "As many spans a second.",
+            ),
+            Key::new(
+                "bytes_limiting",
+                Shape::Shared("bytes", &BYTES_KEYS),
+                "As many bytes a second.",
+            ),
+            Key::new(
+                "composite",
+                $composite,
+                "The first sub-policy that matches, within its share of spans a second.",
+            ),
             Key::ignored("ottl_condition"),
-            Key::ignored("composite"),
             Key::ignored("evaluation_score"),
         ])
     };
 }
 
-const LEAF_KEYS: Shape = policy!(LEAF_TYPES, Shape::Ignored, Shape::Ignored, Shape::Ignored);
+const NO: Shape = Shape::Ignored;
+const LEAF_KEYS: Shape = policy!(LEAF_TYPES, NO, NO, NO, NO);
 const LEAF: Shape = Shape::Shared("policy_below_not", &LEAF_KEYS);
 const NOT: Shape = Block(&[Key::new("not_sub_policy", LEAF, "One policy.")]);
-const CHILD_KEYS: Shape = policy!(CHILD_TYPES, NOT, Shape::Ignored, Shape::Ignored);
+const CHILD_KEYS: Shape = policy!(CHILD_TYPES, NOT, NO, NO, NO);
 const CHILD: Shape = Shape::Shared("policy_below_and", &CHILD_KEYS);
 const AND: Shape = Block(&[Key::new(
     "and_sub_policy",
@@ -213,5 +282,32 @@ const DROP: Shape = Block(&[Key::new(
     Many(&CHILD),
     "A list of policies.",
 )]);
+const SHARE_KEYS: Shape = policy!(SHARE_TYPES, NO, AND, NO, NO);
+const SHARE: Shape = Shape::Shared("policy_below_composite", &SHARE_KEYS);
+const COMPOSITE: Shape = Block(&[
+    Key::new(
+        "max_total_spans_per_second",
+        Whole,
+        "Spans a second of which sub-policies have shares.",
+    ),
+    Key::new(
+        "composite_sub_policy",
+        Many(&SHARE),
+        "A list of policies; the first that matches decides.",
+    ),
+    Key::new(
+        "rate_allocation",
+        Many(&Block(&[
+            Key::new("policy", Text, "Name of a sub-policy."),
+            Key::new("percent", Whole, "Of the total; 0 is an equal share."),
+        ])),
+        "Shares; equal ones where none is given.",
+    ),
+    Key::new(
+        "policy_order",
+        Many(&Text),
+        "Taken; no effect, as in the Collector.",
+    ),
+]);
 
-pub(crate) const POLICY: Shape = policy!(TOP_TYPES, NOT, AND, DROP);
+pub(crate) const POLICY: Shape = policy!(TOP_TYPES, NOT, AND, DROP, COMPOSITE);

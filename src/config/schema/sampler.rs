@@ -135,12 +135,21 @@ const TAIL_SAMPLING: Shape = Block(&[
         "strict: as the Collector where it loses data.",
     ),
     Key::new(
+        "compat_version",
+        Text,
+        "Whose decisions where releases of the Collector differ; 0.165.",
+    ),
+    Key::new(
         "sampling_strategy",
-        Words(&["trace-complete"]),
-        "trace-complete.",
+        Words(&["trace-complete", "span-ingest"]),
+        "When policies are asked: at the end of the wait, or for each piece as it arrives; trace-complete.",
+    ),
+    Key::new(
+        "num_shards",
+        Whole,
+        "Limits are divided by it, and traces among as many; 1.",
     ),
     Key::ignored("expected_new_traces_per_sec"),
-    Key::ignored("num_shards"),
 ]);
 
 const BATCH: Shape = Block(&[

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::Gates;
 use crate::log::{LogSettings, MemorySettings, OnFull};
-use crate::rules::PolicySpec;
+use crate::rules::{PolicySpec, Release, Semantics};
 
 /// Which behaviour wins where the Collector loses data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,6 +14,16 @@ pub enum Compat {
     Lossless,
     /// As the Collector: eviction without evaluation, new life for evicted ids, a decision at shutdown, one partition.
     Strict,
+}
+
+/// When policies are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SamplingStrategy {
+    /// Once for each trace, when its wait is over.
+    #[default]
+    TraceComplete,
+    /// For each piece alone as it arrives; what never matches is dropped when the wait is over.
+    SpanIngest,
 }
 
 /// One `tail_sampling` block.
@@ -43,6 +54,12 @@ pub struct InstanceSettings {
     pub maximum_trace_spans: Option<u64>,
     /// Log time after a trace's last piece in which late spans follow its decision (ours); ten minutes.
     pub late_window: Duration,
+    /// When policies are asked.
+    pub sampling_strategy: SamplingStrategy,
+    /// Limits and tables are divided by this; 1 to 256.
+    pub num_shards: u32,
+    /// Whose decisions where releases of the Collector differ.
+    pub compat_version: Release,
     /// In the order of the file.
     pub policies: Vec<PolicySpec>,
     /// The buffer, shared by all instances.
@@ -51,6 +68,19 @@ pub struct InstanceSettings {
     pub memory: MemoryPlan,
     /// Lossless or as the Collector.
     pub compat: Compat,
+}
+
+impl InstanceSettings {
+    /// How the policies are to be read.
+    #[must_use]
+    pub fn semantics(&self, gates: Gates) -> Semantics {
+        Semantics {
+            release: self.compat_version,
+            use_trace_state: gates.use_trace_state,
+            sample_on_first_match: self.sample_on_first_match,
+            shards: self.num_shards,
+        }
+    }
 }
 
 /// The cap on everything, before the cgroup limit is known.

@@ -1,11 +1,13 @@
 //! Checked settings: what the config hands to the modules. Receivers' and exporters' own settings live with them.
 
+mod gates;
 mod instance;
 mod pipeline;
 mod receiver;
 mod telemetry;
 
-pub use instance::{Compat, InstanceSettings, MemoryPlan, MemoryTotal};
+pub use gates::Gates;
+pub use instance::{Compat, InstanceSettings, MemoryPlan, MemoryTotal, SamplingStrategy};
 pub use pipeline::{BatchSettings, Config, PipelineSettings};
 pub use receiver::ReceiverSettings;
 pub use telemetry::{LogFormat, LogLevel, TelemetrySettings};

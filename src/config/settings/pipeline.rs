@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{InstanceSettings, ReceiverSettings, TelemetrySettings};
+use super::{Gates, InstanceSettings, ReceiverSettings, TelemetrySettings};
 use crate::exporters::ExporterSettings;
 
 /// What a config file says, checked.
@@ -18,6 +18,8 @@ pub struct Config {
     pub telemetry: TelemetrySettings,
     /// `host:port` of `health_check`, when it stands in `service.extensions`.
     pub health: Option<String>,
+    /// `--feature-gates`.
+    pub gates: Gates,
 }
 
 /// One traces pipeline.

@@ -12,7 +12,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tailwater::otlp::{AnyValue, SpanHead, Visitor, scan};
+use tailwater::otlp::{AnyValue, SpanBytes, SpanHead, Visitor, scan};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -235,7 +235,7 @@ impl Visitor for Seen {
     fn begin_span(&mut self) {}
     fn span_attribute(&mut self, _: &[u8], _: AnyValue<'_>) {}
     fn event_attribute(&mut self, _: &[u8], _: AnyValue<'_>) {}
-    fn end_span(&mut self, head: &SpanHead) {
+    fn end_span(&mut self, head: &SpanHead, _: &SpanBytes<'_>) {
         self.spans.push((head.trace.0, head.span));
     }
 }
