@@ -190,7 +190,7 @@ fn layout(c: &mut Criterion, request: &Bytes) {
             |pieces| {
                 let mut stitch = Stitch::default();
                 for (trace, piece) in pieces {
-                    stitch.begin_entry();
+                    stitch.begin_entry(false);
                     stitch.add(trace, piece).expect("sound");
                 }
                 stitch.finish()

@@ -1,5 +1,6 @@
 //! From entries of the decision log to batches of payload: kept traces read back from the cache or the log.
 
+use super::notation::Notation;
 use crate::log::{Log, ReadError};
 use crate::otlp::{Stitch, TraceId};
 use crate::sampler::{Delivered, Kept, KeptReader, Scanned};
@@ -11,6 +12,8 @@ pub(super) struct LoadedTrace {
     pub(super) trace: TraceId,
     /// Bytes and spans.
     pub(super) pieces: Vec<(Bytes, u32)>,
+    /// Spans that came twice leave twice.
+    pub(super) twins: bool,
 }
 
 /// Kept traces that leave in one request, and where the cursor stands behind them.
@@ -42,13 +45,14 @@ impl Load {
         &mut self,
         reader: &mut KeptReader,
         log: &dyn Log<Scanned>,
+        notation: &Notation,
         bytes: u64,
     ) -> Result<(), ReadError> {
         while self.bytes < bytes
             && let Some(kept) = reader.next()?
         {
             self.position = reader.position();
-            self.take(kept, log);
+            self.take(kept, log, notation);
         }
         if self.kept.is_empty() {
             self.position = reader.position();
@@ -56,14 +60,17 @@ impl Load {
         Ok(())
     }
 
-    fn take(&mut self, kept: Kept, log: &dyn Log<Scanned>) {
+    fn take(&mut self, kept: Kept, log: &dyn Log<Scanned>, notation: &Notation) {
         let mut loaded = LoadedTrace {
             trace: kept.trace,
             pieces: Vec::new(),
+            twins: notation.strict,
         };
-        for (place, spans) in kept.pieces() {
+        let last = kept.places().len();
+        for ((place, spans), number) in kept.pieces().zip(1..) {
             match log.read(place) {
                 Ok(piece) => {
+                    let piece = notation.apply(&kept, piece, number == last);
                     self.bytes += piece.len() as u64;
                     loaded.pieces.push((piece, spans));
                 }
@@ -88,7 +95,7 @@ pub(super) fn stitch(traces: &[LoadedTrace]) -> Request {
     let mut stitch = Stitch::default();
     let mut lost = 0;
     for trace in traces {
-        stitch.begin_entry();
+        stitch.begin_entry(trace.twins);
         for (piece, spans) in &trace.pieces {
             if let Err(error) = stitch.add(trace.trace, piece.clone()) {
                 lost += u64::from(*spans);

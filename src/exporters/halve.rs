@@ -36,6 +36,7 @@ fn halve_trace(trace: &LoadedTrace) -> Option<[LoadedTrace; 2]> {
     let with = |pieces: &[_]| LoadedTrace {
         trace: trace.trace,
         pieces: pieces.to_vec(),
+        twins: trace.twins,
     };
     if let [(piece, _)] = &trace.pieces[..] {
         let [first, second] = halves(piece)?;

@@ -26,6 +26,7 @@ mod grpc_target;
 mod halve;
 mod http_client;
 mod http_status;
+mod notation;
 mod otlp_grpc;
 mod otlp_http;
 mod raw_codec;
@@ -46,6 +47,7 @@ pub use build::build;
 pub(crate) use cursor::Cursor;
 pub(crate) use deliver::Deliverer;
 pub use error::ExporterError;
+pub(crate) use notation::{Notation, names_of};
 pub use retry::{Backoff, RetrySettings};
 pub use secret::Secret;
 pub use settings::{

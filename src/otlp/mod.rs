@@ -3,6 +3,7 @@
 //! Knows no rule and no store. A request arrives as one `Bytes`; a span is a range in it and is never decoded into
 //! objects on the way through. `opentelemetry-proto` and `prost` appear only at the JSON edge and in tests.
 
+mod annotate;
 mod answer;
 mod budget;
 mod collector_size;
@@ -24,6 +25,7 @@ mod trace_state;
 mod value;
 mod wire;
 
+pub(crate) use annotate::{NoteValue, Notes, annotate};
 pub use answer::{Accepted, Refusal, SourceId, Submit, Submitted};
 pub use budget::{IntakeBudget, Reservation};
 pub(crate) use collector_size::{CollectorSize, collector_size};
@@ -35,11 +37,10 @@ pub use sampling::SamplingState;
 pub(crate) use sampling::{ALWAYS, NEVER, randomness_of, share_of, threshold_of};
 pub(crate) use scan::index;
 pub use scan::{Scan, scan};
-pub(crate) use span::Trusting;
 pub use span::{Blind, STATUS_ERROR, SpanBytes, SpanError, SpanHead, Visitor};
 pub(crate) use span_count::count_spans;
 pub use split::{Piece, PieceBlock, Split, split};
 pub use stitch::{Stitch, StitchError};
-pub(crate) use trace_state::{Rewritten, member, sampling_state, with_threshold};
+pub(crate) use trace_state::{member, sampling_state};
 pub use value::AnyValue;
 pub use wire::WireError;

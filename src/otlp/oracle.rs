@@ -333,7 +333,7 @@ proptest! {
             let mut last = None;
             for (piece, bytes) in &all {
                 if last != Some(piece.trace) {
-                    stitch.begin_entry();
+                    stitch.begin_entry(false);
                 }
                 last = Some(piece.trace);
                 stitch.add(piece.trace, bytes.clone()).unwrap();
@@ -415,7 +415,7 @@ fn unknown_fields_travel_with_their_level() {
         4
     );
     let mut stitch = Stitch::default();
-    stitch.begin_entry();
+    stitch.begin_entry(false);
     assert_eq!(stitch.add(piece.trace, laid.clone()), Ok(1));
     assert_eq!(
         stitch

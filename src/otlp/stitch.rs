@@ -34,6 +34,8 @@ pub struct Stitch {
     /// ...and those whose id another span of the entry has, with other bytes.
     homonyms: Vec<(u64, Place)>,
     skipped: HashSet<(usize, usize)>,
+    /// Spans that are there twice leave twice.
+    twins: bool,
 }
 
 /// A span by its piece and its range there.
@@ -69,8 +71,9 @@ impl Stitch {
         })
     }
 
-    /// The next piece begins another entry: duplicates are looked for within one entry only.
-    pub fn begin_entry(&mut self) {
+    /// The next piece begins another entry: duplicates are looked for within one entry only, and with `twins` not at all.
+    pub fn begin_entry(&mut self, twins: bool) {
+        self.twins = twins;
         self.entry.clear();
         self.homonyms.clear();
     }
@@ -94,6 +97,10 @@ impl Stitch {
         let Some((piece, scan)) = self.pieces.get(index) else {
             return 0;
         };
+        if self.twins {
+            self.spans += scan.spans.len() as u64;
+            return scan.spans.len() as u64;
+        }
         let mut added = 0;
         for (number, place) in scan.spans.iter().enumerate() {
             let own = (index, place.start, place.end);

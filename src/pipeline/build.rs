@@ -5,12 +5,14 @@
 use super::budgets::Budgets;
 use super::start_error::StartError;
 use crate::clock::SharedClock;
-use crate::config::settings::{Compat, Config, InstanceSettings, PipelineSettings};
+use crate::config::settings::{
+    Compat, Config, InstanceSettings, PipelineSettings, SamplingStrategy,
+};
 use crate::genai::TEXT_KEYS;
 use crate::log::{Directory, Fed, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind};
 use crate::otlp::SourceId;
 use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, fingerprint};
-use crate::sampler::{OpenSampler, Sampler, SamplerSettings, Scanned, Shared};
+use crate::sampler::{OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Strict, TableLimits};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,7 +58,7 @@ pub(super) fn build(
         cache,
         budgets.window,
         services.clone(),
-        clock,
+        clock.clone(),
         at,
     )?;
     let partitions = partitions(&directory, first.log.partitions, log.as_ref(), &open)?;
@@ -66,6 +68,7 @@ pub(super) fn build(
         log,
         on_full: memory.on_full,
         partitions,
+        clock,
     };
     let mut samplers = Vec::new();
     for ((pipeline, program), sampler) in config.instances.iter().zip(programs).zip(open) {
@@ -164,6 +167,24 @@ fn resume_after(samplers: &[OpenSampler]) -> OpenAt {
     OpenAt { beyond, stamp }
 }
 
+/// Sizes of one shard: a part of what the file says, at least 1 when it says anything.
+fn strict(settings: &InstanceSettings) -> Strict {
+    let shards = settings.num_shards.max(1);
+    let part = |size: u64| match size {
+        0 => 0,
+        size => usize::try_from((size / u64::from(shards)).max(1)).unwrap_or(usize::MAX),
+    };
+    Strict {
+        limits: TableLimits {
+            num_traces: part(settings.num_traces.unwrap_or(u64::MAX)),
+            sampled_cache: part(settings.sampled_cache_size),
+            non_sampled_cache: part(settings.non_sampled_cache_size),
+        },
+        shards: u16::try_from(shards).unwrap_or(u16::MAX),
+        block_on_overflow: settings.block_on_overflow,
+    }
+}
+
 fn sampler_settings(
     pipeline: &PipelineSettings,
     budgets: &Budgets,
@@ -181,9 +202,15 @@ fn sampler_settings(
         max_trace_spans: u32::try_from(settings.maximum_trace_spans.unwrap_or(MAX_TRACE_SPANS))
             .unwrap_or(u32::MAX),
         max_trace_bytes: settings.maximum_trace_size_bytes.unwrap_or(u64::MAX),
+        num_traces: settings
+            .num_traces
+            .filter(|_| settings.compat != Compat::Strict),
+        span_ingest: settings.sampling_strategy == SamplingStrategy::SpanIngest,
+        strict: (settings.compat == Compat::Strict).then(|| strict(settings)),
         skeleton_cap: budgets.skeletons / instances.max(1),
         memory_cap: budgets.memory / instances.max(1),
-        decide_at_stop: log.store == StoreKind::Memory && !settings.drop_pending_traces_on_shutdown,
+        decide_at_stop: (log.store == StoreKind::Memory || settings.compat == Compat::Strict)
+            && !settings.drop_pending_traces_on_shutdown,
         drop_at_stop: settings.drop_pending_traces_on_shutdown,
     }
 }

@@ -2,12 +2,14 @@
 
 use super::start_error::StartError;
 use crate::clock::SharedClock;
-use crate::config::settings::{BatchSettings, PipelineSettings};
+use crate::config::settings::{BatchSettings, Compat, Gates, PipelineSettings};
 use crate::exporters::{
-    Cursor, Deliverer, ExporterSettings, ExporterStats, QueueSettings, Transport, build,
+    Cursor, Deliverer, ExporterSettings, ExporterStats, Notation, QueueSettings, Transport, build,
+    names_of,
 };
 use crate::log::Log;
 use crate::otlp::SourceId;
+use crate::rules::fingerprint;
 use crate::sampler::{Sampler, Scanned};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +36,7 @@ impl Built {
 pub(super) struct Surroundings {
     pub(super) log: Arc<dyn Log<Scanned>>,
     pub(super) clock: SharedClock,
+    pub(super) gates: Gates,
     pub(super) tracker: TaskTracker,
     /// Nothing new comes: cursors end at the end of the decision log.
     pub(super) last: CancellationToken,
@@ -65,7 +68,12 @@ pub(super) fn start(
     built: &[Built],
     around: &Surroundings,
 ) {
-    for (exporter, delivery) in pipeline.exporters.iter().zip(&sampler.deliveries) {
+    for (number, (exporter, delivery)) in pipeline
+        .exporters
+        .iter()
+        .zip(&sampler.deliveries)
+        .enumerate()
+    {
         let Some(built) = built.iter().find(|built| built.settings.id == *exporter) else {
             continue;
         };
@@ -85,10 +93,30 @@ pub(super) fn start(
             delivery: delivery.clone(),
             deliverer: Arc::new(deliverer),
             queue: queue_of(&built.settings.queue, pipeline.batch),
+            notation: Arc::new(notation(pipeline, sampler, around.gates, number == 0)),
             tracker: around.tracker.clone(),
             last: around.last.clone(),
         };
         around.tracker.spawn(cursor.run());
+    }
+}
+
+/// What kept traces say of their decisions; one exporter counts for all.
+fn notation(
+    pipeline: &PipelineSettings,
+    sampler: &Sampler,
+    gates: Gates,
+    counts: bool,
+) -> Notation {
+    let settings = &pipeline.sampler;
+    Notation {
+        thresholds: gates.use_trace_state,
+        policies: gates.record_policy,
+        names: names_of(&settings.policies),
+        rules: fingerprint(&settings.policies, settings.semantics(gates)),
+        release: Some(settings.compat_version),
+        strict: settings.compat == Compat::Strict,
+        stats: counts.then(|| sampler.stats.clone()),
     }
 }
 

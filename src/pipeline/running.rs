@@ -191,6 +191,7 @@ impl Pipeline {
         let around = Surroundings {
             log: pipeline.shared.log.clone(),
             clock,
+            gates: config.gates,
             tracker: exporters,
             last,
             stop: abandon,

@@ -364,7 +364,7 @@ fn a_coin_reads_the_tracestate() {
         use_trace_state: true,
         ..Semantics::default()
     };
-    let mut check = |text: &str, trace: u128, expected: bool| {
+    let check = |text: &str, trace: u128, expected: bool| {
         let mut rig = rig(&[spec("p", coin(10.0))], semantics);
         let verdict = rig.decide(1, trace, vec![state("a=b"), state(text)]);
         assert_eq!(verdict.keep, expected, "{text}");

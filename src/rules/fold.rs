@@ -48,6 +48,17 @@ impl Program {
         self.counts_bytes().then(|| self.state_words() - 1)
     }
 
+    /// Forgets the pieces before, but for the sums of spans and bytes: `span-ingest` asks for each piece alone.
+    pub fn begin_piece(&self, fold: &mut Fold, words: &mut [u64]) {
+        (fold.min_start, fold.max_end) = (0, 0);
+        let bytes = self.bytes_word();
+        for (index, word) in words.iter_mut().enumerate() {
+            if Some(index) != bytes {
+                *word = 0;
+            }
+        }
+    }
+
     /// Folds the spans of one piece, which has so many bytes as the Collector would encode it.
     pub fn fold_piece(
         &self,

@@ -175,6 +175,49 @@ impl Program {
         votes.verdict()
     }
 
+    /// Asks for one piece alone, as `span-ingest` does; `None` while the trace stays undecided. A `drop` policy that does
+    /// not match keeps the others from being asked; one that fails does not. The first that samples decides.
+    pub(crate) fn decide_piece(
+        &self,
+        state: State<'_>,
+        grants: &mut dyn Grant,
+        mut vote: impl FnMut(usize, Vote),
+    ) -> Option<Verdict> {
+        let mut blocked = false;
+        for index in &self.order {
+            let policy = self.policies.get(*index)?;
+            if blocked && !policy.drops {
+                return None;
+            }
+            let number = u16::try_from(*index).ok();
+            let (said, child) = self.ask(policy, state, &[], grants);
+            match said {
+                Said::Failed => vote(*index, Vote::Failed),
+                Said::No => {
+                    vote(*index, Vote::NotSampled);
+                    blocked |= policy.drops;
+                }
+                Said::Yes(_) if policy.drops => {
+                    vote(*index, Vote::Dropped);
+                    return Some(Verdict {
+                        policy: number,
+                        ..Verdict::NONE
+                    });
+                }
+                Said::Yes(threshold) => {
+                    vote(*index, Vote::Sampled);
+                    return Some(Verdict {
+                        keep: true,
+                        policy: number,
+                        child,
+                        threshold,
+                    });
+                }
+            }
+        }
+        None
+    }
+
     /// Asks one policy.
     fn ask(
         &self,

@@ -2,7 +2,10 @@
 
 use super::entry::{BatchMeta, Entry, encode};
 use super::packed::PackedRef;
+use super::snapshot::LimitStates;
 use crate::log::{AppendError, OutFrame, Stream};
+use crate::rules::LimitSnapshot;
+use prost::Message;
 
 /// A frame of entries holds about this much: it is read whole by exporters and on restart...
 const FRAME_BYTES: usize = 256 << 10;
@@ -14,6 +17,8 @@ const SEGMENT_PART: u64 = 4;
 pub(crate) struct Batch {
     frame_bytes: usize,
     frames: Vec<Vec<u8>>,
+    /// The state of all budgets behind the last entry: it ends the frame.
+    limits: Option<Vec<u8>>,
     /// Of these, frames that are in the log already: a later one could not be written.
     written: usize,
     /// Where the first one lies.
@@ -34,6 +39,7 @@ impl Batch {
         Self {
             frame_bytes: part.min(FRAME_BYTES),
             frames: Vec::new(),
+            limits: None,
             written: 0,
             first: None,
             settled: Vec::new(),
@@ -47,10 +53,25 @@ impl Batch {
     pub(crate) fn push(&mut self, entry: &Entry) {
         let full = |frame: &Vec<u8>| frame.len() >= self.frame_bytes;
         if self.frames.len() == self.written || self.frames.last().is_none_or(full) {
+            self.close_frame();
             self.frames.push(Vec::new());
         }
         if let Some(frame) = self.frames.last_mut() {
             encode(entry, frame);
+        }
+    }
+
+    /// Budgets behind the entry that was pushed last.
+    pub(crate) fn set_limits(&mut self, limits: Vec<LimitSnapshot>) {
+        self.limits = Some(LimitStates { limits }.encode_to_vec());
+    }
+
+    /// A frame says at its end what its decisions left of the budgets: whatever is written after it may be lost.
+    fn close_frame(&mut self) {
+        if let Some(limits) = self.limits.take()
+            && let Some(frame) = self.frames.last_mut()
+        {
+            encode(&Entry::Limits(limits), frame);
         }
     }
 
@@ -72,6 +93,7 @@ impl Batch {
         stamp: u64,
         meta: BatchMeta,
     ) -> Result<u64, AppendError> {
+        self.close_frame();
         while let Some(frame) = self.frames.get(self.written) {
             let frame = OutFrame {
                 stamp,

@@ -10,7 +10,7 @@ use super::recovery::seconds;
 use super::scanned::{Scanned, ScannedPiece};
 use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream};
 use crate::otlp::{SourceId, TraceId};
-use crate::rules::{Atoms, Fold, ObserverScratch, Program, Recorded, State};
+use crate::rules::{Atoms, Fold, ObserverScratch, Program, Recorded, State, Verdict};
 use hashbrown::{HashMap, HashSet};
 
 /// Problems that are written out; all are counted.
@@ -144,7 +144,7 @@ impl Checker<'_> {
                 (decision, Extent::of(&refs), true, places)
             }
             Entry::Drop(decision, extent) => (decision, extent, false, HashSet::new()),
-            Entry::Snapshot(_) => return,
+            Entry::Snapshot(_) | Entry::Limits(_) => return,
         };
         let trace = decision.trace;
         let earlier = self
@@ -258,6 +258,10 @@ impl Checker<'_> {
         line.first_second.get_or_insert(second);
         let spans = piece.spans.start as usize..piece.spans.end as usize;
         line.spans += spans.len() as u64;
+        if line.decision.evidence == Evidence::Early {
+            let program = self.checked.program;
+            program.begin_piece(&mut line.fold, &mut line.words);
+        }
         self.checked.program.fold_piece(
             self.checked.atoms,
             &mut line.fold,
@@ -309,8 +313,7 @@ impl Checker<'_> {
                 });
                 continue;
             }
-            let unasked = matches!(line.decision.evidence, Evidence::Late | Evidence::Discarded);
-            if unasked || line.rules != self.checked.rules {
+            if line.decision.evidence.unasked() || line.rules != self.checked.rules {
                 continue;
             }
             let state = State {
@@ -318,12 +321,16 @@ impl Checker<'_> {
                 fold: &line.fold,
                 words: &line.words,
             };
-            let verdict = self.checked.program.decide(
-                state,
-                &line.decision.thresholds,
-                &mut Recorded { answers: [].iter() },
-                |_, _| {},
-            );
+            let program = self.checked.program;
+            let mut grants = Recorded {
+                answers: line.decision.grants.iter(),
+            };
+            let verdict = if line.decision.evidence == Evidence::Early {
+                let decided = program.decide_piece(state, &mut grants, |_, _| {});
+                decided.unwrap_or(Verdict::NONE)
+            } else {
+                program.decide(state, &line.decision.thresholds, &mut grants, |_, _| {})
+            };
             if (verdict.keep, verdict.policy) != (line.keep, line.decision.policy) {
                 self.problem(|| {
                     format!(

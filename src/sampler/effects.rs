@@ -90,6 +90,7 @@ impl Worker {
         self.flush();
         self.charge_memory();
         let stats = &self.parts.stats;
+        self.count_table();
         set(&stats.skeleton_bytes, self.skeleton_bytes);
         let memories = || self.partitions.iter().map(|partition| &partition.memory);
         set(
@@ -123,6 +124,7 @@ impl Worker {
             dropped_pressure: get(&stats.dropped_pressure),
             not_routed: get(&stats.not_routed),
             policies: self.parts.program.policy_names(),
+            limits: self.limits.snapshot(),
             sketches: self
                 .percentiles
                 .snapshot(self.now, self.parts.atoms.values()),

@@ -8,7 +8,7 @@
 use super::evidence::Evidence;
 use super::packed::PackedRef;
 use crate::log::Ref;
-use crate::otlp::TraceId;
+use crate::otlp::{ALWAYS, NEVER, TraceId};
 
 /// The format of entries and of the frame meta around them.
 pub(crate) const VERSION: u8 = 1;
@@ -16,10 +16,13 @@ pub(crate) const VERSION: u8 = 1;
 /// One entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Entry {
-    Keep(Decision, f64, Vec<PackedRef>),
+    /// With the sampling threshold (56 bits) under which traces like this are kept.
+    Keep(Decision, u64, Vec<PackedRef>),
     Drop(Decision, Extent),
     /// A snapshot of counters and percentiles (`snapshot`), encoded.
     Snapshot(Vec<u8>),
+    /// The state of all budgets behind the entries before it in its frame (`snapshot::LimitStates`), encoded.
+    Limits(Vec<u8>),
 }
 
 /// What keeps and drops have in common.
@@ -33,6 +36,12 @@ pub(crate) struct Decision {
     pub(crate) first_second: u32,
     /// Thresholds in force, ns, one for each percentile rule. Empty for late pieces.
     pub(crate) thresholds: Vec<u64>,
+    /// Which child of the policy, when it is a `composite`.
+    pub(crate) child: Option<u16>,
+    /// What budgets answered, in the order in which they were asked.
+    pub(crate) grants: Vec<u64>,
+    /// A late piece that a decision cache answered for.
+    pub(crate) cached: bool,
 }
 
 /// The pieces of a drop.
@@ -59,7 +68,7 @@ impl Entry {
         match self {
             Self::Keep(decision, _, places) => Some((decision, Extent::of(places), true)),
             Self::Drop(decision, extent) => Some((decision, *extent, false)),
-            Self::Snapshot(_) => None,
+            Self::Snapshot(_) | Self::Limits(_) => None,
         }
     }
 }
@@ -67,14 +76,15 @@ impl Entry {
 const KEEP: u8 = 1;
 const DROP: u8 = 2;
 const SNAPSHOT: u8 = 3;
+const LIMITS: u8 = 5;
 
 /// Appends the entry to a batch.
 pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) {
     match entry {
-        Entry::Keep(decision, probability, places) => {
+        Entry::Keep(decision, threshold, places) => {
             out.push(KEEP);
             put_decision(decision, out);
-            out.extend_from_slice(&probability.to_bits().to_le_bytes());
+            put(out, *threshold);
             put(out, places.len() as u64);
             let mut last = 0;
             for packed in places {
@@ -98,6 +108,43 @@ pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) {
             put(out, bytes.len() as u64);
             out.extend_from_slice(bytes);
         }
+        Entry::Limits(bytes) => {
+            out.push(LIMITS);
+            put(out, bytes.len() as u64);
+            out.extend_from_slice(bytes);
+        }
+    }
+}
+
+/// Bits of a decision's flags: which of its rarer parts follow.
+const HAS_CHILD: u8 = 1;
+const HAS_GRANTS: u8 = 2;
+const CACHED: u8 = 4;
+
+fn flags(decision: &Decision) -> u8 {
+    let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+    bit(decision.child.is_some(), HAS_CHILD)
+        | bit(!decision.grants.is_empty(), HAS_GRANTS)
+        | bit(decision.cached, CACHED)
+}
+
+/// The two answers that are given most take a byte.
+fn put_grant(out: &mut Vec<u8>, threshold: u64) {
+    put(
+        out,
+        match threshold {
+            ALWAYS => 0,
+            NEVER => 1,
+            threshold => threshold + 1,
+        },
+    );
+}
+
+fn grant_of(number: u64) -> Option<u64> {
+    match number {
+        0 => Some(ALWAYS),
+        1 => Some(NEVER),
+        number => Some(number - 1).filter(|threshold| *threshold < NEVER),
     }
 }
 
@@ -114,6 +161,17 @@ fn put_decision(decision: &Decision, out: &mut Vec<u8>) {
         .thresholds
         .iter()
         .for_each(|threshold| put(out, *threshold));
+    out.push(flags(decision));
+    if let Some(child) = decision.child {
+        put(out, u64::from(child));
+    }
+    if !decision.grants.is_empty() {
+        put(out, decision.grants.len() as u64);
+        decision
+            .grants
+            .iter()
+            .for_each(|threshold| put_grant(out, *threshold));
+    }
 }
 
 fn put(out: &mut Vec<u8>, mut value: u64) {
@@ -182,7 +240,7 @@ impl<'a> Entries<'a> {
     }
 
     fn decision(&mut self) -> Option<Decision> {
-        let trace = TraceId::from_slice(self.take(16)?)?;
+        let trace = TraceId(u128::from_be_bytes(self.take(16)?.try_into().ok()?));
         let evidence = Evidence::from_number(self.byte()?)?;
         let policy = match self.number()? {
             0 => None,
@@ -192,12 +250,26 @@ impl<'a> Entries<'a> {
         let thresholds = (0..self.count(1)?)
             .map(|_| self.number())
             .collect::<Option<_>>()?;
+        let flags = self.byte()?;
+        let child = match flags & HAS_CHILD {
+            0 => None,
+            _ => Some(u16::try_from(self.number()?).ok()?),
+        };
+        let grants = match flags & HAS_GRANTS {
+            0 => Vec::new(),
+            _ => (0..self.count(1)?)
+                .map(|_| grant_of(self.number()?))
+                .collect::<Option<_>>()?,
+        };
         Some(Decision {
             trace,
             policy,
             evidence,
             first_second,
             thresholds,
+            child,
+            grants,
+            cached: flags & CACHED != 0,
         })
     }
 
@@ -205,8 +277,7 @@ impl<'a> Entries<'a> {
         match self.byte()? {
             KEEP => {
                 let decision = self.decision()?;
-                let probability =
-                    f64::from_bits(u64::from_le_bytes(self.take(8)?.try_into().ok()?));
+                let threshold = self.number()?;
                 let mut position = 0_u64;
                 let places = (0..self.count(4)?).map(|_| {
                     position = position.wrapping_add(self.number()?);
@@ -221,7 +292,7 @@ impl<'a> Entries<'a> {
                     ))
                 });
                 let places = places.collect::<Option<_>>()?;
-                Some(Entry::Keep(decision, probability, places))
+                Some(Entry::Keep(decision, threshold, places))
             }
             DROP => {
                 let decision = self.decision()?;
@@ -239,6 +310,10 @@ impl<'a> Entries<'a> {
             SNAPSHOT => {
                 let length = self.count(1)?;
                 Some(Entry::Snapshot(self.take(length)?.to_vec()))
+            }
+            LIMITS => {
+                let length = self.count(1)?;
+                Some(Entry::Limits(self.take(length)?.to_vec()))
             }
             _ => None,
         }
@@ -292,19 +367,29 @@ mod tests {
     fn decision() -> impl Strategy<Value = Decision> {
         let evidence = proptest::sample::select(Evidence::ALL.to_vec());
         (
-            1_u128..,
+            any::<u128>(),
             proptest::option::of(0..u16::MAX),
             evidence,
             any::<u32>(),
             proptest::collection::vec(any::<u64>(), 0..3),
+            (
+                proptest::option::of(any::<u16>()),
+                proptest::collection::vec(0..=NEVER, 0..3),
+                any::<bool>(),
+            ),
         )
             .prop_map(
-                |(trace, policy, evidence, first_second, thresholds)| Decision {
-                    trace: TraceId(trace),
-                    policy,
-                    evidence,
-                    first_second,
-                    thresholds,
+                |(trace, policy, evidence, first_second, thresholds, (child, grants, cached))| {
+                    Decision {
+                        trace: TraceId(trace),
+                        policy,
+                        evidence,
+                        first_second,
+                        thresholds,
+                        child,
+                        grants,
+                        cached,
+                    }
                 },
             )
     }
@@ -332,13 +417,14 @@ mod tests {
         prop_oneof![
             (
                 decision(),
-                0.0..1.0,
+                0..=NEVER,
                 proptest::collection::vec(place(), 0..5)
             )
-                .prop_map(|(d, p, refs)| Entry::Keep(d, p, refs)),
+                .prop_map(|(d, threshold, refs)| Entry::Keep(d, threshold, refs)),
             (decision(), any::<u64>(), any::<u64>(), any::<u64>())
                 .prop_map(|(d, first, last, spans)| Entry::Drop(d, Extent { first, last, spans })),
             proptest::collection::vec(any::<u8>(), 0..40).prop_map(Entry::Snapshot),
+            proptest::collection::vec(any::<u8>(), 0..40).prop_map(Entry::Limits),
         ]
     }
 
@@ -366,6 +452,9 @@ mod tests {
             evidence: Evidence::Pressure,
             first_second: 1_900_000_000,
             thresholds: vec![3_600_000_000_000; 2],
+            child: None,
+            grants: vec![NEVER],
+            cached: false,
         };
         let mut body = Vec::new();
         encode(

@@ -18,11 +18,19 @@ pub enum Evidence {
     Late = 6,
     /// Pending at shutdown and told to vanish (`drop_pending_traces_on_shutdown`): dropped without asking a policy.
     Discarded = 7,
+    /// `span-ingest`: a piece decided the trace as it arrived.
+    Early = 8,
+    /// Evicted by `num_traces` without asking a policy (`compat: strict`).
+    Evicted = 9,
+    /// Over `maximum_trace_size_bytes`: dropped without asking a policy (`compat: strict`).
+    TooLarge = 10,
+    /// `span-ingest`: the wait is over, and no piece decided.
+    Unmatched = 11,
 }
 
 impl Evidence {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 11] = [
         Self::Complete,
         Self::Root,
         Self::Pressure,
@@ -30,6 +38,10 @@ impl Evidence {
         Self::Shutdown,
         Self::Late,
         Self::Discarded,
+        Self::Early,
+        Self::Evicted,
+        Self::TooLarge,
+        Self::Unmatched,
     ];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
@@ -49,7 +61,19 @@ impl Evidence {
             Self::Shutdown => "shutdown",
             Self::Late => "late",
             Self::Discarded => "discarded",
+            Self::Early => "early",
+            Self::Evicted => "evicted",
+            Self::TooLarge => "too_large",
+            Self::Unmatched => "unmatched",
         }
+    }
+
+    /// No policy was asked.
+    pub(crate) fn unasked(self) -> bool {
+        matches!(
+            self,
+            Self::Late | Self::Discarded | Self::Evicted | Self::TooLarge | Self::Unmatched
+        )
     }
 
     /// One observation for the percentiles is taken from decisions with this evidence.

@@ -7,6 +7,7 @@ use super::scanned::Scanned;
 use super::settings::SamplerSettings;
 use super::stats::SamplerStats;
 use super::worker::{Parts, StopSignal, Worker};
+use crate::clock::SharedClock;
 use crate::log::{Directory, Log, LogError, OnFull, Services, Stream};
 use crate::otlp::SourceId;
 use crate::rules::{Atoms, Program};
@@ -43,6 +44,8 @@ pub struct Shared {
     pub on_full: OnFull,
     /// Partitions of the log.
     pub partitions: u16,
+    /// To measure with.
+    pub clock: SharedClock,
 }
 
 impl std::fmt::Debug for Shared {
@@ -136,6 +139,7 @@ impl OpenSampler {
             deliveries: self.deliveries.clone(),
             stats: stats.clone(),
             partitions: shared.partitions,
+            clock: shared.clock.clone(),
         };
         let worker = Worker::new(parts, self.recovered);
         let signal = stop.clone();

@@ -1,6 +1,6 @@
 //! The decision log as an exporter reads it: kept traces, in the order in which they were decided.
 
-use super::entry::{BatchMeta, Entries, Entry};
+use super::entry::{BatchMeta, Decision, Entries, Entry};
 use super::packed::PackedRef;
 use crate::log::{ReadError, Ref, Stream, StreamReader};
 use crate::otlp::TraceId;
@@ -11,8 +11,11 @@ use std::collections::VecDeque;
 pub struct Kept {
     /// The trace.
     pub trace: TraceId,
-    /// With which probability a trace like this is kept.
-    pub probability: f64,
+    /// The sampling threshold (56 bits) under which traces like this are kept.
+    pub threshold: u64,
+    pub(crate) decision: Decision,
+    /// The rule set that decided.
+    pub(crate) rules: u32,
     pub(crate) places: Vec<PackedRef>,
 }
 
@@ -86,15 +89,17 @@ impl KeptReader {
             self.next = frame.next;
             self.frame = frame.position;
             self.taken = 0;
-            if BatchMeta::unpack(&frame.meta).is_none() {
+            let Some(meta) = BatchMeta::unpack(&frame.meta) else {
                 self.damaged += 1;
                 continue;
-            }
+            };
             self.ready
                 .extend(Entries::new(&frame.body).filter_map(|entry| match entry {
-                    Entry::Keep(decision, probability, places) => Some(Kept {
+                    Entry::Keep(decision, threshold, places) => Some(Kept {
                         trace: decision.trace,
-                        probability,
+                        threshold,
+                        decision,
+                        rules: meta.rules,
                         places,
                     }),
                     _ => None,

@@ -3,7 +3,6 @@
 //! A late piece follows the decision of its trace for the window after the trace's last piece. When the map is full the
 //! oldest entries are forgotten early and counted: their ids would be new again.
 
-use super::entry::Decision;
 use crate::log::ServiceId;
 use crate::otlp::TraceId;
 use hashbrown::HashMap;
@@ -15,13 +14,17 @@ pub(crate) struct Remembered {
     /// Log time of the trace's last piece, whole seconds.
     pub(crate) last_second: u32,
     pub(crate) policy: Option<u16>,
+    /// Which child of a `composite`.
+    pub(crate) child: Option<u16>,
     pub(crate) keep: bool,
+    /// The sampling threshold it was kept under.
+    pub(crate) threshold: u64,
     /// Who is charged.
     pub(crate) service: ServiceId,
 }
 
 /// Map entry, control byte and load factor of `hashbrown`, and the queue's entry.
-const ENTRY_BYTES: u64 = 80;
+const ENTRY_BYTES: u64 = 96;
 
 #[derive(Debug)]
 pub(crate) struct DecisionMemory {
@@ -52,20 +55,13 @@ impl DecisionMemory {
         }
     }
 
-    pub(crate) fn insert(
-        &mut self,
-        decision: &Decision,
-        keep: bool,
-        last_second: u32,
-        service: ServiceId,
-    ) {
-        let id = decision.trace.0;
-        let remembered = Remembered {
+    pub(crate) fn insert(&mut self, trace: TraceId, remembered: Remembered) {
+        let id = trace.0;
+        let Remembered {
             last_second,
-            policy: decision.policy,
-            keep,
             service,
-        };
+            ..
+        } = remembered;
         if let Some(old) = self.decided.insert(id, remembered) {
             self.charge(old.service, -1);
         }
@@ -152,24 +148,24 @@ fn whole(id: [u64; 2]) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::Evidence;
     use super::*;
 
-    fn decision(trace: u128) -> Decision {
-        Decision {
-            trace: TraceId(trace),
+    fn remembered(keep: bool, last_second: u32, service: u32) -> Remembered {
+        Remembered {
+            last_second,
             policy: None,
-            evidence: Evidence::Complete,
-            first_second: 0,
-            thresholds: vec![],
+            child: None,
+            keep,
+            threshold: 0,
+            service: ServiceId(service),
         }
     }
 
     #[test]
     fn remembers_for_the_window_after_the_last_piece() {
         let mut memory = DecisionMemory::new(10, 1 << 20);
-        memory.insert(&decision(1), true, 100, ServiceId(0));
-        memory.insert(&decision(2), false, 100, ServiceId(0));
+        memory.insert(TraceId(1), remembered(true, 100, 0));
+        memory.insert(TraceId(2), remembered(false, 100, 0));
         assert!(
             memory
                 .late(TraceId(1), 110)
@@ -186,7 +182,7 @@ mod tests {
     #[test]
     fn is_bounded_in_bytes() {
         let mut memory = DecisionMemory::new(10, 10 * ENTRY_BYTES);
-        (1..=25).for_each(|id| memory.insert(&decision(id), true, 0, ServiceId(0)));
+        (1..=25).for_each(|id| memory.insert(TraceId(id), remembered(true, 0, 0)));
         assert_eq!((memory.len(), memory.forgotten), (10, 15));
         assert!(memory.late(TraceId(25), 1).is_some());
     }
@@ -209,13 +205,13 @@ mod tests {
                 .collect();
             assert_eq!(found, expected);
         };
-        memory.insert(&decision(1), true, 0, ServiceId(1));
-        memory.insert(&decision(2), true, 0, ServiceId(2));
+        memory.insert(TraceId(1), remembered(true, 0, 1));
+        memory.insert(TraceId(2), remembered(true, 0, 2));
         check(&mut memory, &[(1, 1), (2, 1)]);
-        memory.insert(&decision(1), true, 5, ServiceId(2));
+        memory.insert(TraceId(1), remembered(true, 5, 2));
         check(&mut memory, &[(1, 0), (2, 2)]);
-        memory.insert(&decision(3), true, 6, ServiceId(3));
-        memory.insert(&decision(4), true, 20, ServiceId(3));
+        memory.insert(TraceId(3), remembered(true, 6, 3));
+        memory.insert(TraceId(4), remembered(true, 20, 3));
         check(&mut memory, &[(1, 0), (2, 1), (3, 2)]);
         memory.expire(100);
         check(&mut memory, &[(1, 0), (2, 0), (3, 0)]);

@@ -5,8 +5,10 @@ use super::coverage::Coverage;
 use super::delivery::Delivery;
 use super::entry::{BatchMeta, Decision, Entries, Entry, Extent};
 use super::evidence::Evidence;
-use super::snapshot::{RestartPoint, Snapshot};
-use crate::log::{CursorFile, ReadError, Stream};
+use super::memory::Remembered;
+use super::snapshot::{LimitStates, RestartPoint, Snapshot};
+use crate::log::{CursorFile, ReadError, ServiceId, Stream};
+use crate::otlp::{NEVER, TraceId};
 use prost::Message;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,9 +26,8 @@ pub(crate) struct FrameMark {
 /// A decision that late pieces may still ask for.
 #[derive(Debug)]
 pub(crate) struct Recalled {
-    pub(crate) decision: Decision,
-    pub(crate) keep: bool,
-    pub(crate) second: u32,
+    pub(crate) trace: TraceId,
+    pub(crate) remembered: Remembered,
 }
 
 /// What the decision log says.
@@ -119,14 +120,22 @@ impl Recovered {
         deliveries: &[Arc<Delivery>],
     ) {
         let second = seconds(place.stamp);
-        let (mut last, mut keeps) = (0, 0);
+        let (mut last, mut keeps, mut keep_threshold) = (0, 0, NEVER);
         let mut entries = Entries::new(body);
         for entry in entries.by_ref() {
             if let Entry::Snapshot(bytes) = &entry {
                 self.take_snapshot(place.position, bytes);
                 continue;
             }
-            if let Entry::Keep(_, _, places) = &entry {
+            if let Entry::Limits(bytes) = &entry {
+                match LimitStates::decode(&bytes[..]) {
+                    Ok(states) => self.snapshot.limits = states.limits,
+                    Err(_) => self.damaged += 1,
+                }
+                continue;
+            }
+            if let Entry::Keep(_, threshold, places) = &entry {
+                keep_threshold = *threshold;
                 let due = deliveries
                     .iter()
                     .filter(|delivery| delivery.state().awaits(place.position, keeps));
@@ -135,7 +144,8 @@ impl Recovered {
             }
             if let Some((decision, extent, keep)) = entry.decision() {
                 last = last.max(extent.last);
-                self.take_decision(place, decision, extent, keep);
+                let threshold = keep.then_some(keep_threshold);
+                self.take_decision(place, decision, extent, threshold);
             }
         }
         self.damaged += u64::from(entries.broken());
@@ -161,7 +171,15 @@ impl Recovered {
         }
     }
 
-    fn take_decision(&mut self, place: Place, decision: &Decision, extent: Extent, keep: bool) {
+    /// `threshold` is that of a keep.
+    fn take_decision(
+        &mut self,
+        place: Place,
+        decision: &Decision,
+        extent: Extent,
+        threshold: Option<u64>,
+    ) {
+        let keep = threshold.is_some();
         // What is counted before a snapshot is read is replaced by the snapshot's own sums.
         let counter = match (keep, decision.evidence) {
             (true, _) => &mut self.snapshot.kept,
@@ -174,9 +192,16 @@ impl Recovered {
         }
         let second = seconds(place.stamp);
         self.recalled.push(Recalled {
-            decision: decision.clone(),
-            keep,
-            second,
+            trace: decision.trace,
+            // Entries do not tell the service.
+            remembered: Remembered {
+                last_second: second,
+                policy: decision.policy,
+                child: decision.child,
+                keep,
+                threshold: threshold.unwrap_or(NEVER),
+                service: ServiceId(0),
+            },
         });
     }
 }

@@ -1,5 +1,18 @@
 //! Checked settings of one sampler instance.
 
+use super::collector_table::TableLimits;
+
+/// `compat: strict`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strict {
+    /// Of one shard.
+    pub limits: TableLimits,
+    /// `num_shards`, at least 1.
+    pub shards: u16,
+    /// A new trace waits where another would have to be forgotten undecided.
+    pub block_on_overflow: bool,
+}
+
 /// One `tail_sampling` processor of one pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SamplerSettings {
@@ -15,6 +28,12 @@ pub struct SamplerSettings {
     pub max_trace_spans: u32,
     /// A trace with more payload bytes is decided on what it has.
     pub max_trace_bytes: u64,
+    /// Undecided traces at once, beyond which the oldest is decided on what it has; `None`: no limit.
+    pub num_traces: Option<u64>,
+    /// Policies are asked for each piece alone, as it arrives.
+    pub span_ingest: bool,
+    /// As the Collector, also where it loses: its table of traces, one for each of this many shards.
+    pub strict: Option<Strict>,
     /// Bytes of skeletons.
     pub skeleton_cap: u64,
     /// Bytes of decision memory.

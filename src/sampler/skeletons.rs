@@ -140,13 +140,13 @@ impl Skeletons {
             .copied()
     }
 
-    /// Opens a skeleton for a trace that has none, due at `due`.
+    /// Opens a skeleton for a trace that has none, due at `due`; without it somebody else keeps the time.
     pub(crate) fn open(
         &mut self,
         trace: TraceId,
         service: ServiceId,
         second: u32,
-        due: u64,
+        due: Option<u64>,
     ) -> u32 {
         #[allow(clippy::cast_possible_truncation, reason = "the two halves")]
         let skeleton = Skeleton {
@@ -172,8 +172,17 @@ impl Skeletons {
             .entry(service)
             .or_default()
             .push(slot, |slot, act| queue_links(slab, slot, act));
-        self.schedule(slot, due);
+        match due {
+            Some(due) => self.schedule(slot, due),
+            None => self.never_due(slot),
+        }
         slot
+    }
+
+    fn never_due(&mut self, slot: u32) {
+        if let Some(skeleton) = self.slab.get_mut(slot) {
+            skeleton.due = u32::MAX;
+        }
     }
 
     fn schedule(&mut self, slot: u32, due: u64) {
@@ -318,6 +327,23 @@ impl Skeletons {
         self.timers.due(tick)
     }
 
+    /// All traces that are due at `tick`, in order of arrival.
+    pub(crate) fn all_due(&self, tick: u64, out: &mut Vec<u32>) {
+        let mut next = self.timers.due(tick);
+        while let Some(slot) = next {
+            out.push(slot);
+            let after = self.slab.get(slot).map(|skeleton| skeleton.timer.after);
+            next = after.filter(|slot| *slot != NONE);
+        }
+    }
+
+    /// The oldest trace of all.
+    pub(crate) fn oldest(&self) -> Option<u32> {
+        let firsts = self.queues.values().map(|list| list.first);
+        let known = firsts.filter_map(|slot| Some((self.slab.get(slot)?.first_second, slot)));
+        known.min().map(|(_, slot)| slot)
+    }
+
     /// All traces due at `tick` are closed.
     pub(crate) fn fired(&mut self, tick: u64) {
         self.timers.fired(tick);
@@ -394,7 +420,7 @@ mod tests {
                 match step {
                     Step::Piece(id) => {
                         let trace = TraceId(u128::from(id) + 1);
-                        let slot = table.find(trace).unwrap_or_else(|| table.open(trace, ServiceId(u32::from(id % 2)), 0, now + 3));
+                        let slot = table.find(trace).unwrap_or_else(|| table.open(trace, ServiceId(u32::from(id % 2)), 0, Some(now + 3)));
                         position += 8;
                         let place = PackedRef::new(Ref { position, offset: 1, length: 2 }, 3);
                         table.add_piece(slot, place);

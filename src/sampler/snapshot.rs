@@ -1,6 +1,6 @@
 //! What a restart cannot find again in the entries: counters and percentiles as of one point, and where to begin.
 
-use crate::rules::SketchSnapshot;
+use crate::rules::{LimitSnapshot, SketchSnapshot};
 use prost::Message;
 
 /// Written into the decision log as an entry of its own, after all entries that it counts.
@@ -24,6 +24,15 @@ pub(crate) struct Snapshot {
     pub(crate) policies: Vec<String>,
     #[prost(message, repeated, tag = "8")]
     pub(crate) sketches: Vec<SketchSnapshot>,
+    #[prost(message, repeated, tag = "9")]
+    pub(crate) limits: Vec<LimitSnapshot>,
+}
+
+/// Budgets as they stand behind the decisions of one frame.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct LimitStates {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) limits: Vec<LimitSnapshot>,
 }
 
 /// The sampler's own position file.

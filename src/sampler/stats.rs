@@ -4,6 +4,7 @@
 //! process.
 
 use super::evidence::Evidence;
+use super::histogram::Histogram;
 use crate::rules::Vote;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,10 +49,42 @@ pub struct SamplerStats {
     pub decide: AtomicU64,
     /// Everything in the span log below this is folded.
     pub read: AtomicU64,
+    /// Traces in the Collector's table (`compat: strict`), else undecided ones; as of the last tick.
+    pub held_traces: AtomicU64,
+    /// Ids that were due and of which there was nothing any more (`compat: strict`).
+    pub dropped_too_early: AtomicU64,
+    /// Traces dropped for their size without asking a policy (`compat: strict`).
+    pub too_large: AtomicU64,
+    /// Late spans that a decision cache answered for, by what it said.
+    pub cached_kept: AtomicU64,
+    /// The same, for drops.
+    pub cached_dropped: AtomicU64,
+    /// Spans whose tracestate could not be parsed when a threshold was to be written.
+    pub malformed_trace_states: AtomicU64,
+    /// Milliseconds that ticks took.
+    pub tick_ms: Histogram<TICK_BOUNDS>,
+    /// Whole seconds from a decision to a late piece.
+    pub late_age: Histogram<AGE_BOUNDS>,
+    /// Whole seconds from a trace's first piece to when it is forgotten.
+    pub removal_age: Histogram<AGE_BOUNDS>,
     decisions: Vec<AtomicU64>,
     votes: Vec<AtomicU64>,
+    vote_spans: Vec<AtomicU64>,
+    vote_bytes: Vec<AtomicU64>,
     policies: Vec<String>,
 }
+
+const TICK_BOUNDS: usize = 22;
+const AGE_BOUNDS: usize = 15;
+/// The Collector's bounds for its tick, ms.
+const TICK_MS: [u64; TICK_BOUNDS] = [
+    1, 2, 5, 10, 25, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000, 2000, 3000, 4000, 5000,
+    10_000, 20_000, 50_000,
+];
+/// The OpenTelemetry SDK's default bounds, which the Collector has for ages.
+const AGES: [u64; AGE_BOUNDS] = [
+    0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000,
+];
 
 const OUTCOMES: usize = 2;
 const VOTES: usize = 4;
@@ -64,6 +97,11 @@ impl SamplerStats {
         Self {
             decisions: zeroes((policies.len() + 1) * OUTCOMES * Evidence::ALL.len()),
             votes: zeroes(policies.len() * VOTES),
+            vote_spans: zeroes(policies.len() * VOTES),
+            vote_bytes: zeroes(policies.len() * VOTES),
+            tick_ms: Histogram::new(&TICK_MS),
+            late_age: Histogram::new(&AGES),
+            removal_age: Histogram::new(&AGES),
             policies,
             ..Self::default()
         }
@@ -78,10 +116,26 @@ impl SamplerStats {
         }
     }
 
-    pub(crate) fn count_vote(&self, policy: usize, vote: Vote) {
-        if let Some(counter) = self.votes.get(policy * VOTES + vote as usize) {
-            counter.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn count_vote(&self, policy: usize, vote: Vote, spans: u64, bytes: u64) {
+        let at = policy * VOTES + vote as usize;
+        for (counters, n) in [
+            (&self.votes, 1),
+            (&self.vote_spans, spans),
+            (&self.vote_bytes, bytes),
+        ] {
+            if let Some(counter) = counters.get(at) {
+                counter.fetch_add(n, Ordering::Relaxed);
+            }
         }
+    }
+
+    pub(crate) fn count_cached(&self, keep: bool, spans: u64) {
+        let counter = if keep {
+            &self.cached_kept
+        } else {
+            &self.cached_dropped
+        };
+        add(counter, spans);
     }
 
     /// Decided traces by policy (empty: no policy wanted it), kept or not, and evidence; only what is not 0.
@@ -102,8 +156,25 @@ impl SamplerStats {
 
     /// How often each policy said what.
     pub fn votes(&self) -> impl Iterator<Item = (&str, Vote, u64)> {
+        self.by_vote(&self.votes)
+    }
+
+    /// Spans of the traces that each policy voted on.
+    pub fn vote_spans(&self) -> impl Iterator<Item = (&str, Vote, u64)> {
+        self.by_vote(&self.vote_spans)
+    }
+
+    /// Bytes of these traces.
+    pub fn vote_bytes(&self) -> impl Iterator<Item = (&str, Vote, u64)> {
+        self.by_vote(&self.vote_bytes)
+    }
+
+    fn by_vote<'a>(
+        &'a self,
+        counters: &'a [AtomicU64],
+    ) -> impl Iterator<Item = (&'a str, Vote, u64)> {
         const KINDS: [Vote; VOTES] = [Vote::Sampled, Vote::NotSampled, Vote::Dropped, Vote::Failed];
-        self.votes.iter().enumerate().filter_map(|(at, counter)| {
+        counters.iter().enumerate().filter_map(|(at, counter)| {
             let policy = self.policies.get(at / VOTES)?;
             Some((
                 policy.as_str(),

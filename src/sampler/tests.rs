@@ -108,6 +108,9 @@ impl Rig {
             max_trace_bytes: u64::MAX,
             skeleton_cap: 32 << 20,
             memory_cap: 8 << 20,
+            num_traces: None,
+            span_ingest: false,
+            strict: None,
             decide_at_stop: false,
             drop_at_stop: false,
         };
@@ -133,6 +136,7 @@ impl Rig {
             log: log.clone(),
             on_full: OnFull::Spill,
             partitions: PARTITIONS,
+            clock: clock.clone(),
         };
         let rules = fingerprint(&policies(), Semantics::default());
         let sampler = open

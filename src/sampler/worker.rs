@@ -5,6 +5,7 @@
 //! span, so one thread keeps up with any intake, and thresholds need no merging between threads.
 
 use super::batch::Batch;
+use super::collector_table::{CollectorTable, Found};
 use super::coverage::Coverage;
 use super::delivery::Delivery;
 use super::entry::{BatchMeta, Decision, Entry, Extent};
@@ -18,12 +19,15 @@ use super::scanned::{Scanned, ScannedPiece};
 use super::settings::SamplerSettings;
 use super::skeletons::Skeletons;
 use super::stats::{SamplerStats, add, set};
-use crate::clock::SECOND;
+use super::strict::Blocked;
+use crate::clock::{SECOND, SharedClock};
 use crate::log::{
     Account, CursorFile, Fed, Feed, FrameMeta, Log, OnFull, Ref, ServiceId, Services, Stream,
 };
 use crate::otlp::SourceId;
-use crate::rules::{Atoms, Facts, ObserverScratch, Percentiles, Program, Recorded, State, Verdict};
+use crate::rules::{
+    Atoms, Facts, Granting, Limits, ObserverScratch, Percentiles, Program, State, Verdict,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -45,6 +49,8 @@ pub(crate) struct Parts {
     pub(crate) deliveries: Vec<Arc<Delivery>>,
     pub(crate) stats: Arc<SamplerStats>,
     pub(crate) partitions: u16,
+    /// To measure with.
+    pub(crate) clock: SharedClock,
 }
 
 /// How a worker is told to end.
@@ -67,6 +73,13 @@ pub(crate) struct Worker {
     pub(super) parts: Parts,
     pub(super) partitions: Vec<Partition>,
     pub(super) percentiles: Percentiles,
+    pub(super) limits: Limits,
+    /// What budgets answered for the trace in hand.
+    pub(super) answers: Vec<u64>,
+    /// Log time at which budgets are asked: that of the tick, or now.
+    pub(super) budget_time: u64,
+    /// Pieces that wait until the table has room (`block_on_overflow`).
+    pub(super) blocked: VecDeque<Blocked>,
     pub(super) batch: Batch,
     /// Pieces that no durable entry names.
     pub(super) undecided: PositionRing,
@@ -95,6 +108,7 @@ pub(crate) struct Worker {
 const FRAMES_PER_FLUSH: u32 = 64;
 /// How long a worker waits for a frame before it looks at the time: a tick is late by no more than this.
 const WAIT: Duration = Duration::from_millis(50);
+const MILLISECOND: u64 = SECOND / 1000;
 /// After a failed write of entries.
 const RETRY: Duration = Duration::from_millis(200);
 
@@ -103,14 +117,22 @@ impl Worker {
         let tick = recovered.stamp / SECOND;
         let state_words = parts.program.state_words();
         let memory_cap = parts.settings.memory_cap / u64::from(parts.partitions.max(1));
+        let strict = parts.settings.strict;
         let partition = |_| Partition {
             skeletons: Skeletons::new(state_words, 0),
             memory: DecisionMemory::new(parts.settings.late_window, memory_cap),
+            table: strict.map(|strict| CollectorTable::new(strict.limits)),
         };
+        let owners = strict.map_or(parts.partitions, |strict| strict.shards);
+        let limits = parts.program.limits();
         let percentiles = Percentiles::new(parts.program.percentiles(), recovered.stamp);
         let mut worker = Self {
-            partitions: (0..parts.partitions).map(partition).collect(),
+            partitions: (0..owners).map(partition).collect(),
             percentiles,
+            limits,
+            answers: Vec::new(),
+            budget_time: tick * SECOND,
+            blocked: VecDeque::new(),
             batch: Batch::new(parts.decisions.max_batch()),
             undecided: PositionRing::default(),
             read: recovered.replays_from(),
@@ -137,6 +159,7 @@ impl Worker {
             worker.parts.atoms.values(),
         );
         worker.percentiles.refresh(recovered.stamp);
+        worker.limits.restore(&snapshot.limits);
         let stats = &worker.parts.stats;
         add(&stats.accepted, snapshot.accepted);
         add(&stats.kept, snapshot.kept);
@@ -146,18 +169,10 @@ impl Worker {
         add(&stats.damaged, recovered.damaged);
         set(&stats.decide, recovered.decide);
         set(&stats.read, worker.read);
-        for recalled in &recovered.recalled {
-            let owner = crate::otlp::partition_of(recalled.decision.trace, worker.parts.partitions);
-            if let Some(partition) = worker.partitions.get_mut(usize::from(owner)) {
-                // Entries do not tell the service.
-                partition.memory.insert(
-                    &recalled.decision,
-                    recalled.keep,
-                    recalled.second,
-                    ServiceId(0),
-                );
-            }
-        }
+        recovered
+            .recalled
+            .into_iter()
+            .for_each(|recalled| worker.recall(recalled));
         worker
     }
 
@@ -214,7 +229,7 @@ impl Worker {
                     &mut self.scratch,
                 );
                 add(&self.parts.stats.damaged, damaged);
-                self.frame(position, stamp, meta, &scanned);
+                self.frame(position, stamp, meta, &Arc::new(scanned));
             }
             Fed::Damaged { position, next } => {
                 add(&self.parts.stats.damaged, 1);
@@ -251,6 +266,11 @@ impl Worker {
 
     fn tick(&mut self, tick: u64) {
         self.percentiles.refresh(tick * SECOND);
+        self.budget_time = tick * SECOND;
+        let began = self.parts.clock.monotonic();
+        if self.parts.settings.strict.is_some() || !self.limits.is_empty() {
+            self.decide_in_order(tick);
+        }
         for index in 0..self.partitions.len() {
             while let Some(slot) = self
                 .partitions
@@ -265,9 +285,12 @@ impl Worker {
             }
         }
         self.after_tick(tick);
+        let took = self.parts.clock.monotonic().saturating_sub(began);
+        self.parts.stats.tick_ms.observe(took / MILLISECOND);
+        self.take_blocked(seconds(tick * SECOND));
     }
 
-    fn frame(&mut self, position: u64, stamp: u64, meta: FrameMeta, scanned: &Scanned) {
+    fn frame(&mut self, position: u64, stamp: u64, meta: FrameMeta, scanned: &Arc<Scanned>) {
         let new = position >= self.counted;
         if !self.parts.sources.contains(&meta.source) {
             if new {
@@ -285,7 +308,7 @@ impl Worker {
                 );
             }
             if !(replayed && self.coverage.covers(piece.trace, position)) {
-                self.piece(position, seconds(stamp), piece, &scanned.facts);
+                self.piece(position, seconds(stamp), piece, scanned);
             }
         }
         if !replayed {
@@ -294,7 +317,7 @@ impl Worker {
         self.relieve_skeletons();
     }
 
-    fn piece(&mut self, position: u64, second: u32, piece: &ScannedPiece, facts: &Facts) {
+    fn piece(&mut self, position: u64, second: u32, piece: &ScannedPiece, scanned: &Arc<Scanned>) {
         let place = Ref {
             position,
             offset: piece.offset,
@@ -304,29 +327,51 @@ impl Worker {
         let place = PackedRef::new(place, spans);
         self.undecided.add(position);
         add(&self.parts.stats.undecided, u64::from(spans));
-        let owner = usize::from(piece.partition);
-        let Some(partition) = self.partitions.get_mut(owner) else {
-            return;
-        };
-        let slot = match partition.skeletons.find(piece.trace) {
-            Some(slot) => slot,
-            None => match partition.memory.late(piece.trace, second) {
-                Some(remembered) => return self.late(piece, place, second, remembered),
-                None => self.open(owner, piece, second),
-            },
+        self.budget_time = self.budget_time.max(self.now);
+        if self.must_wait(piece) {
+            return self.block(piece, place, scanned);
+        }
+        self.route(piece, place, second, &scanned.facts);
+    }
+
+    /// To its undecided trace, after its decision, or into a new trace.
+    pub(super) fn route(
+        &mut self,
+        piece: &ScannedPiece,
+        place: PackedRef,
+        second: u32,
+        facts: &Facts,
+    ) {
+        let owner = self.owner_of(piece);
+        let slot = match self.find(owner, piece.trace, second) {
+            Found::Undecided(slot) => slot,
+            Found::Cached(remembered) => {
+                return self.late(piece, place, second, (remembered, true));
+            }
+            Found::Decided(remembered, since) => {
+                let age = second.saturating_sub(since);
+                self.parts.stats.late_age.observe(u64::from(age));
+                return self.late(piece, place, second, (remembered, false));
+            }
+            Found::New => self.open(owner, piece, second),
         };
         self.fold(owner, slot, second, piece, place, facts);
     }
 
     fn open(&mut self, owner: usize, piece: &ScannedPiece, second: u32) -> u32 {
+        self.make_room(owner, second);
         let Some(partition) = self.partitions.get_mut(owner) else {
             return super::pages::NONE;
         };
         // The open batch closes at the next tick; N ticks later it is decided: a delay in (N, N+1].
         let due = u64::from(second) + 1 + self.parts.settings.decision_wait;
+        let timed = partition.table.is_none().then_some(due);
         let slot = partition
             .skeletons
-            .open(piece.trace, piece.service, second, due);
+            .open(piece.trace, piece.service, second, timed);
+        if let Some(table) = &mut partition.table {
+            table.open(piece.trace, slot, second, due);
+        }
         let bytes = partition.skeletons.bytes_each();
         add(&self.parts.stats.new_traces, 1);
         add(&self.parts.stats.undecided_traces, 1);
@@ -351,6 +396,10 @@ impl Worker {
         };
         let spans = piece.spans.start as usize..piece.spans.end as usize;
         let root = spans.clone().any(|span| facts.is_root(span));
+        if self.parts.settings.span_ingest {
+            let program = &self.parts.program;
+            program.begin_piece(&mut skeleton.fold, words);
+        }
         self.parts.program.fold_piece(
             &self.parts.atoms,
             &mut skeleton.fold,
@@ -374,15 +423,23 @@ impl Worker {
             .decision_wait_after_root
             .filter(|_| root)
         {
-            partition
-                .skeletons
-                .root_received(slot, u64::from(second) + 1 + wait);
+            let due = u64::from(second) + 1 + wait;
+            match &mut partition.table {
+                Some(table) => _ = table.root_received(piece.trace, due),
+                None => partition.skeletons.root_received(slot, due),
+            }
         }
         if partition.skeletons.add_piece(slot, place) {
             self.charge(service, Skeletons::CHUNK_BYTES);
         }
         if oversize {
-            self.decide(owner, slot, Some(Evidence::Oversize));
+            let evidence = match self.parts.settings.strict {
+                Some(_) => Evidence::TooLarge,
+                None => Evidence::Oversize,
+            };
+            self.decide(owner, slot, Some(evidence));
+        } else if self.parts.settings.span_ingest {
+            self.decide(owner, slot, Some(Evidence::Early));
         }
     }
 
@@ -391,7 +448,7 @@ impl Worker {
         piece: &ScannedPiece,
         place: PackedRef,
         second: u32,
-        remembered: Remembered,
+        (remembered, cached): (Remembered, bool),
     ) {
         let decision = Decision {
             trace: piece.trace,
@@ -399,6 +456,9 @@ impl Worker {
             evidence: Evidence::Late,
             first_second: second,
             thresholds: Vec::new(),
+            child: remembered.child,
+            grants: Vec::new(),
+            cached,
         };
         let spans = u64::from(place.spans());
         add(
@@ -409,7 +469,10 @@ impl Worker {
             },
             spans,
         );
-        self.push(decision, remembered.keep, 1.0, &[place]);
+        if cached {
+            self.parts.stats.count_cached(remembered.keep, spans);
+        }
+        self.push(decision, remembered.keep, remembered.threshold, &[place]);
     }
 
     /// Decides a trace on what it has; `evidence` is what made it happen before its time.
@@ -435,23 +498,32 @@ impl Worker {
             self.percentiles
                 .thresholds(&self.values, &mut self.thresholds);
         }
-        let stats = &self.parts.stats;
-        let verdict = if evidence == Some(Evidence::Discarded) {
-            Verdict::NONE
-        } else {
-            program.decide(
-                state,
-                &self.thresholds,
-                &mut Recorded { answers: [].iter() },
-                |policy, vote| stats.count_vote(policy, vote),
-            )
-        };
-        let in_time = if skeleton.root_seen {
-            Evidence::Root
-        } else {
-            Evidence::Complete
+        let in_time = match skeleton.root_seen {
+            _ if self.parts.settings.span_ingest => Evidence::Unmatched,
+            true => Evidence::Root,
+            false => Evidence::Complete,
         };
         let evidence = evidence.unwrap_or(in_time);
+        self.answers.clear();
+        let mut grants = Granting {
+            limits: &mut self.limits,
+            now: self.budget_time,
+            answers: &mut self.answers,
+        };
+        let stats = &self.parts.stats;
+        let (spans, bytes) = (u64::from(skeleton.fold.spans), skeleton.bytes);
+        let count = |policy, vote| stats.count_vote(policy, vote, spans, bytes);
+        let verdict = match evidence {
+            Evidence::Early => match program.decide_piece(state, &mut grants, count) {
+                Some(verdict) => verdict,
+                None => {
+                    self.places = places;
+                    return;
+                }
+            },
+            evidence if evidence.unasked() => Verdict::NONE,
+            _ => program.decide(state, &self.thresholds, &mut grants, count),
+        };
         if let Some(duration) = state
             .duration()
             .filter(|_| evidence.observes() && !self.percentiles.is_empty())
@@ -465,22 +537,28 @@ impl Worker {
             evidence,
             first_second: skeleton.first_second,
             thresholds: self.thresholds.clone(),
+            child: verdict.child,
+            grants: self.answers.clone(),
+            cached: false,
         };
-        partition.memory.insert(
-            &decision,
-            verdict.keep,
-            skeleton.last_second,
-            skeleton.service,
-        );
+        let remembered = Remembered {
+            last_second: skeleton.last_second,
+            policy: verdict.policy,
+            child: verdict.child,
+            keep: verdict.keep,
+            threshold: verdict.threshold,
+            service: skeleton.service,
+        };
+        partition.remember(&decision, remembered, seconds(self.now), stats);
         let freed = partition.skeletons.close(slot);
         let left = stats.undecided_traces.load(Ordering::Relaxed);
         set(&stats.undecided_traces, left.saturating_sub(1));
         self.release(skeleton.service, freed);
-        self.push(decision, verdict.keep, verdict.probability(), &places);
+        self.push(decision, verdict.keep, verdict.threshold, &places);
         self.places = places;
     }
 
-    fn push(&mut self, decision: Decision, keep: bool, probability: f64, places: &[PackedRef]) {
+    fn push(&mut self, decision: Decision, keep: bool, threshold: u64, places: &[PackedRef]) {
         let extent = Extent::of(places);
         let pressure = decision.evidence == Evidence::Pressure;
         if keep {
@@ -491,7 +569,7 @@ impl Worker {
                 .iter()
                 .for_each(|delivery| delivery.expect(now, places));
             self.batch
-                .push(&Entry::Keep(decision, probability, places.to_vec()));
+                .push(&Entry::Keep(decision, threshold, places.to_vec()));
         } else {
             *(if pressure {
                 &mut self.batch.dropped_pressure
@@ -499,6 +577,9 @@ impl Worker {
                 &mut self.batch.dropped
             }) += extent.spans;
             self.batch.push(&Entry::Drop(decision, extent));
+        }
+        if self.limits.take_changed() {
+            self.batch.set_limits(self.limits.snapshot());
         }
         self.batch.last = self.batch.last.max(extent.last);
         self.batch.settled.extend_from_slice(places);
@@ -549,6 +630,7 @@ impl Worker {
                 {
                     self.decide(owner, slot, evidence);
                 }
+                self.take_blocked(seconds(self.now));
             }
         }
         if self.flush() {
