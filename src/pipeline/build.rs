@@ -9,7 +9,9 @@ use crate::config::settings::{Config, InstanceSettings, PipelineSettings};
 use crate::genai::TEXT_KEYS;
 use crate::log::{Directory, Fed, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind};
 use crate::otlp::SourceId;
-use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, fingerprint};
+use crate::rules::{
+    Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, fingerprint, layout,
+};
 use crate::sampler::{OpenSampler, Sampler, SamplerSettings, Scanned, Shared};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,13 +68,12 @@ pub(super) fn build(
         log,
         on_full: memory.on_full,
         partitions,
+        layout: layout(rule_sets(&config.instances)),
     };
     let mut samplers = Vec::new();
-    for ((pipeline, program), sampler) in config.instances.iter().zip(programs).zip(open) {
-        let rules = fingerprint(
-            &pipeline.sampler.policies,
-            pipeline.sampler.sample_on_first_match,
-        );
+    let rules = rule_sets(&config.instances);
+    let parts = config.instances.iter().zip(programs).zip(open).zip(rules);
+    for (((pipeline, program), sampler), rules) in parts {
         let sources = pipeline
             .receivers
             .iter()
@@ -101,7 +102,7 @@ fn partitions(
     }
     let decided = |sampler: &OpenSampler| {
         let next = log.feed(sampler.replays_from()).next(Duration::ZERO);
-        matches!(next, Fed::Idle { .. })
+        sampler.waiting() == 0 && matches!(next, Fed::Idle { .. })
     };
     if !samplers.iter().all(decided) {
         log.stop();
@@ -114,6 +115,14 @@ fn partitions(
         "nothing is undecided: the partition count is changed"
     );
     Ok(in_config)
+}
+
+/// The fingerprint of each pipeline's rule set.
+pub(crate) fn rule_sets(pipelines: &[PipelineSettings]) -> impl Iterator<Item = u32> {
+    pipelines.iter().map(|pipeline| {
+        let settings = &pipeline.sampler;
+        fingerprint(&settings.policies, settings.sample_on_first_match)
+    })
 }
 
 /// Compiles all rule sets against one table of tests.

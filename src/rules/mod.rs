@@ -11,6 +11,7 @@ mod probabilistic;
 mod program;
 mod sketch;
 mod spec;
+mod state;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -22,5 +23,6 @@ pub use fold::Fold;
 pub use percentiles::{Percentiles, SketchSnapshot};
 pub use program::{CompileError, Compiler, PercentileRule, Program, fingerprint};
 pub use spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
+pub use state::{KeySnapshot, StateSnapshot, layout};
 pub use values::ValueIds;
 pub use verdict::{State, Thresholds, Verdict, Vote};

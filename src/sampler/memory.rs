@@ -52,14 +52,8 @@ impl DecisionMemory {
         }
     }
 
-    pub(crate) fn insert(
-        &mut self,
-        decision: &Decision,
-        keep: bool,
-        last_second: u32,
-        service: ServiceId,
-    ) {
-        let id = decision.trace.0;
+    pub(crate) fn insert(&mut self, decision: &Decision, keep: bool, service: ServiceId) {
+        let (id, last_second) = (decision.trace.0, decision.last_second);
         let remembered = Remembered {
             last_second,
             policy: decision.policy,
@@ -155,12 +149,13 @@ mod tests {
     use super::super::evidence::Evidence;
     use super::*;
 
-    fn decision(trace: u128) -> Decision {
+    fn decision(trace: u128, last_second: u32) -> Decision {
         Decision {
             trace: TraceId(trace),
             policy: None,
             evidence: Evidence::Complete,
             first_second: 0,
+            last_second,
             thresholds: vec![],
         }
     }
@@ -168,8 +163,8 @@ mod tests {
     #[test]
     fn remembers_for_the_window_after_the_last_piece() {
         let mut memory = DecisionMemory::new(10, 1 << 20);
-        memory.insert(&decision(1), true, 100, ServiceId(0));
-        memory.insert(&decision(2), false, 100, ServiceId(0));
+        memory.insert(&decision(1, 100), true, ServiceId(0));
+        memory.insert(&decision(2, 100), false, ServiceId(0));
         assert!(
             memory
                 .late(TraceId(1), 110)
@@ -186,7 +181,7 @@ mod tests {
     #[test]
     fn is_bounded_in_bytes() {
         let mut memory = DecisionMemory::new(10, 10 * ENTRY_BYTES);
-        (1..=25).for_each(|id| memory.insert(&decision(id), true, 0, ServiceId(0)));
+        (1..=25).for_each(|id| memory.insert(&decision(id, 0), true, ServiceId(0)));
         assert_eq!((memory.len(), memory.forgotten), (10, 15));
         assert!(memory.late(TraceId(25), 1).is_some());
     }
@@ -209,13 +204,13 @@ mod tests {
                 .collect();
             assert_eq!(found, expected);
         };
-        memory.insert(&decision(1), true, 0, ServiceId(1));
-        memory.insert(&decision(2), true, 0, ServiceId(2));
+        memory.insert(&decision(1, 0), true, ServiceId(1));
+        memory.insert(&decision(2, 0), true, ServiceId(2));
         check(&mut memory, &[(1, 1), (2, 1)]);
-        memory.insert(&decision(1), true, 5, ServiceId(2));
+        memory.insert(&decision(1, 5), true, ServiceId(2));
         check(&mut memory, &[(1, 0), (2, 2)]);
-        memory.insert(&decision(3), true, 6, ServiceId(3));
-        memory.insert(&decision(4), true, 20, ServiceId(3));
+        memory.insert(&decision(3, 6), true, ServiceId(3));
+        memory.insert(&decision(4, 20), true, ServiceId(3));
         check(&mut memory, &[(1, 0), (2, 1), (3, 2)]);
         memory.expire(100);
         check(&mut memory, &[(1, 0), (2, 0), (3, 0)]);

@@ -6,9 +6,12 @@
 mod backlog;
 mod batch;
 mod check;
+mod check_waiting;
+mod checkpoint;
 mod coverage;
 mod delivery;
 mod effects;
+mod ending;
 mod entry;
 mod evidence;
 mod handle;
@@ -16,6 +19,7 @@ mod intake;
 mod kept;
 mod links;
 mod memory;
+mod named;
 mod packed;
 mod pages;
 mod partition;
@@ -27,9 +31,12 @@ mod settings;
 mod skeletons;
 mod snapshot;
 mod stats;
+mod stop_signal;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod undecided;
+mod waiting;
 mod worker;
 
 pub use check::{CheckReport, Checked, check};

@@ -6,7 +6,10 @@ use super::delivery::Delivery;
 use super::entry::{BatchMeta, Decision, Entries, Entry, Extent};
 use super::evidence::Evidence;
 use super::snapshot::{RestartPoint, Snapshot};
+use super::waiting::Waiting;
 use crate::log::{CursorFile, ReadError, Stream};
+use crate::otlp::TraceId;
+use hashbrown::HashMap;
 use prost::Message;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,7 +29,6 @@ pub(crate) struct FrameMark {
 pub(crate) struct Recalled {
     pub(crate) decision: Decision,
     pub(crate) keep: bool,
-    pub(crate) second: u32,
 }
 
 /// What the decision log says.
@@ -34,6 +36,8 @@ pub(crate) struct Recalled {
 pub(crate) struct Recovered {
     pub(crate) coverage: Coverage,
     pub(crate) recalled: Vec<Recalled>,
+    /// Undecided traces that need not be folded again.
+    pub(crate) waiting: HashMap<TraceId, Waiting>,
     pub(crate) marks: VecDeque<FrameMark>,
     /// Counters as of the end of the decision log.
     pub(crate) snapshot: Snapshot,
@@ -92,6 +96,10 @@ pub(crate) fn recover(
             }
         }
     }
+    for (trace, waiting) in &out.waiting {
+        out.coverage.add(*trace, Extent::of(&waiting.places));
+        out.damaged += u64::from(!waiting.complete);
+    }
     for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
         delivery.begin_after(out.snapshot.kept);
     }
@@ -111,6 +119,13 @@ impl Recovered {
         self.decide.min(self.snapshot.read)
     }
 
+    /// The oldest position of the span log that is still needed.
+    pub(crate) fn needs(&self) -> u64 {
+        let pieces = self.waiting.values().flat_map(|waiting| &waiting.places);
+        let positions = pieces.map(|place| place.place().position);
+        positions.fold(self.decide, u64::min)
+    }
+
     fn take_frame(
         &mut self,
         place: Place,
@@ -122,6 +137,11 @@ impl Recovered {
         let (mut last, mut keeps) = (0, 0);
         let mut entries = Entries::new(body);
         for entry in entries.by_ref() {
+            if let Entry::Undecided(entry) = entry {
+                let named = Waiting::take(&mut self.waiting, *entry, place.position);
+                last = last.max(named.unwrap_or_default());
+                continue;
+            }
             if let Entry::Snapshot(bytes) = &entry {
                 self.take_snapshot(place.position, bytes);
                 continue;
@@ -169,14 +189,15 @@ impl Recovered {
             (false, _) => &mut self.snapshot.dropped,
         };
         *counter += extent.spans;
+        if decision.evidence != Evidence::Late {
+            self.waiting.remove(&decision.trace);
+        }
         if extent.last >= place.point.decide {
             self.coverage.add(decision.trace, extent);
         }
-        let second = seconds(place.stamp);
         self.recalled.push(Recalled {
             decision: decision.clone(),
             keep,
-            second,
         });
     }
 }
