@@ -50,18 +50,18 @@ impl WaitingCheck {
             let place = packed.place();
             names(place.position, place.offset)
         });
-        self.to_prove(trace, waiting, program);
+        self.expect(trace, waiting, program);
         all
     }
 
     /// No more entries: what is open is undecided.
     pub(super) fn end(&mut self, program: &Program) {
         for (trace, waiting) in std::mem::take(&mut self.open) {
-            self.to_prove(trace, waiting, program);
+            self.expect(trace, waiting, program);
         }
     }
 
-    fn to_prove(&mut self, trace: TraceId, said: Waiting, program: &Program) {
+    fn expect(&mut self, trace: TraceId, said: Waiting, program: &Program) {
         let place = |packed: &super::packed::PackedRef| {
             let place = packed.place();
             (place.position, place.offset)

@@ -84,11 +84,11 @@ impl Rig {
     }
 
     fn start_with(place: &Path, now: u64, change: impl Fn(&mut SamplerSettings)) -> Self {
-        Self::open(log_settings(place), now, policies(), change)
+        Self::open(&log_settings(place), now, policies(), change)
     }
 
     fn open(
-        settings: LogSettings,
+        settings: &LogSettings,
         now: u64,
         policies: Vec<PolicySpec>,
         change: impl Fn(&mut SamplerSettings),
@@ -110,7 +110,7 @@ impl Rig {
                 .unwrap(),
         );
         let program = program.link(atoms.bits());
-        let directory = Directory::open(&settings).unwrap();
+        let directory = Directory::open(settings).unwrap();
         let mut sampler = SamplerSettings {
             id: "traces".into(),
             decision_wait: WAIT,
@@ -131,7 +131,7 @@ impl Rig {
         let at = OpenAt { beyond, stamp };
         let log: Arc<dyn Log<Scanned>> = SpanLog::open(
             &directory,
-            &settings,
+            settings,
             &memory,
             4 << 20,
             4 << 20,

@@ -54,7 +54,7 @@ struct World {
 
 fn start(place: &Path, now: u64, other: bool) -> Rig {
     let policies = if other { other_policies() } else { policies() };
-    let rig = Rig::open(log_settings(place), now, policies, |settings| {
+    let rig = Rig::open(&log_settings(place), now, policies, |settings| {
         settings.decision_wait = LONG;
     });
     rig.clock.advance(1);
@@ -216,7 +216,7 @@ fn a_trace_that_waits_for_long_holds_nothing_back() {
             segment_size: 64 << 10,
             ..log_settings(place)
         };
-        let rig = Rig::open(settings, now, policies(), |settings| {
+        let rig = Rig::open(&settings, now, policies(), |settings| {
             settings.decision_wait = 400;
             settings.decision_wait_after_root = Some(1);
         });
