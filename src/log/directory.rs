@@ -26,7 +26,7 @@ const DECISION_SEGMENTS: u64 = 8;
 /// Below this a segment is all header and rolls; above, a tick's entries fit.
 const LEAST_SEGMENT: u64 = 64 * 1024;
 /// Version of the directory's layout.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 const META: &str = "the log's meta file";
 
 /// An open log directory, disk or memory.
@@ -350,15 +350,15 @@ mod tests {
         let root: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
         CursorFile::open(&*root, "meta", Durability::Os)
             .unwrap()
-            .save(&[2, 0, 0, 0, 1, 0])
+            .save(&[3, 0, 0, 0, 1, 0])
             .unwrap();
         let refused = Directory::over(root, &settings(StoreKind::Memory)).unwrap_err();
         assert!(
             matches!(
                 refused,
                 LogError::Version {
-                    found: 2,
-                    known: 1,
+                    found: 3,
+                    known: 2,
                     ..
                 }
             ),

@@ -6,13 +6,13 @@
 use super::TraceId;
 
 /// Keeps every trace.
-pub const ALWAYS: u64 = 0;
+pub(crate) const ALWAYS: u64 = 0;
 /// Keeps none.
-pub const NEVER: u64 = 1 << 56;
+pub(crate) const NEVER: u64 = 1 << 56;
 
 /// The threshold of a share from 0 to 1, in full precision as the Collector writes it (not rounded to fewer digits).
 #[must_use]
-pub fn threshold_of(share: f64) -> u64 {
+pub(crate) fn threshold_of(share: f64) -> u64 {
     if share >= 1.0 {
         return ALWAYS;
     }
@@ -32,7 +32,7 @@ pub fn threshold_of(share: f64) -> u64 {
 
 /// The share that a threshold keeps, 0 to 1.
 #[must_use]
-pub fn share_of(threshold: u64) -> f64 {
+pub(crate) fn share_of(threshold: u64) -> f64 {
     #[allow(
         clippy::cast_precision_loss,
         reason = "56 bits; the first 53 are enough"
@@ -43,7 +43,7 @@ pub fn share_of(threshold: u64) -> f64 {
 
 /// The randomness that a trace id carries: its lowest 56 bits.
 #[must_use]
-pub fn randomness_of(trace: TraceId) -> u64 {
+pub(crate) fn randomness_of(trace: TraceId) -> u64 {
     let bytes = trace.to_bytes();
     bytes
         .iter()

@@ -11,7 +11,9 @@ use crate::config::settings::{
 use crate::genai::TEXT_KEYS;
 use crate::log::{Directory, Fed, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind};
 use crate::otlp::SourceId;
-use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, fingerprint};
+use crate::rules::{
+    Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, fingerprint, layout,
+};
 use crate::sampler::{OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Strict, TableLimits};
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,11 +71,12 @@ pub(super) fn build(
         on_full: memory.on_full,
         partitions,
         clock,
+        layout: layout(rule_sets(config)),
     };
     let mut samplers = Vec::new();
-    for ((pipeline, program), sampler) in config.instances.iter().zip(programs).zip(open) {
-        let semantics = pipeline.sampler.semantics(config.gates);
-        let rules = fingerprint(&pipeline.sampler.policies, semantics);
+    let rules = rule_sets(config);
+    let parts = config.instances.iter().zip(programs).zip(open).zip(rules);
+    for (((pipeline, program), sampler), rules) in parts {
         let sources = pipeline
             .receivers
             .iter()
@@ -102,7 +105,7 @@ fn partitions(
     }
     let decided = |sampler: &OpenSampler| {
         let next = log.feed(sampler.replays_from()).next(Duration::ZERO);
-        matches!(next, Fed::Idle { .. })
+        sampler.waiting() == 0 && matches!(next, Fed::Idle { .. })
     };
     if !samplers.iter().all(decided) {
         log.stop();
@@ -115,6 +118,14 @@ fn partitions(
         "nothing is undecided: the partition count is changed"
     );
     Ok(in_config)
+}
+
+/// The fingerprint of each pipeline's rule set.
+pub(crate) fn rule_sets(config: &Config) -> impl Iterator<Item = u32> {
+    config.instances.iter().map(|pipeline| {
+        let settings = &pipeline.sampler;
+        fingerprint(&settings.policies, settings.semantics(config.gates))
+    })
 }
 
 /// Compiles all rule sets against one table of tests.

@@ -1,11 +1,11 @@
 //! The checker over all pipelines of a config.
 
-use super::build::compile;
+use super::build::{compile, rule_sets};
 use super::start_error::StartError;
 use crate::config::settings::Config;
 use crate::log::{Directory, Services};
 use crate::otlp::SourceId;
-use crate::rules::fingerprint;
+use crate::rules::layout;
 use crate::sampler::{CheckReport, Checked};
 
 /// Checks the log that `config` names; it must not be in use. One report for each pipeline.
@@ -22,7 +22,9 @@ pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> 
     let directory = Directory::open(&first.sampler.log)?;
     directory.expect_instances(config.instances.len());
     let mut reports = Vec::new();
-    for (pipeline, program) in config.instances.iter().zip(&programs) {
+    let layout = layout(rule_sets(config));
+    let rules = rule_sets(config);
+    for ((pipeline, program), rules) in config.instances.iter().zip(&programs).zip(rules) {
         let checked = Checked {
             id: &pipeline.name,
             sources: pipeline
@@ -31,10 +33,8 @@ pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> 
                 .map(|id| SourceId::of(id))
                 .collect(),
             program,
-            rules: fingerprint(
-                &pipeline.sampler.policies,
-                pipeline.sampler.semantics(config.gates),
-            ),
+            rules,
+            layout,
             atoms: &atoms,
             services: &services,
             decision_wait: pipeline.sampler.decision_wait.as_secs().max(1),

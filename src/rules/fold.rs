@@ -22,10 +22,11 @@ pub struct Fold {
     pub spans: u32,
 }
 
-const ROOT: u64 = 1 << 32;
+/// In the second word of a percentile key: its span was a root.
+pub(super) const ROOT: u64 = 1 << 32;
 
 impl Program {
-    fn bit_words(&self) -> usize {
+    pub(super) fn bit_words(&self) -> usize {
         (self.fact_bits as usize + self.latencies.len()).div_ceil(64)
     }
 

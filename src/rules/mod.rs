@@ -15,6 +15,7 @@ mod program;
 mod release;
 mod sketch;
 mod spec;
+mod state;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -29,5 +30,6 @@ pub use percentiles::{Percentiles, SketchSnapshot};
 pub use program::{CompileError, Compiler, PercentileRule, Program, fingerprint};
 pub use release::{Release, Semantics};
 pub use spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
+pub use state::{KeySnapshot, StateSnapshot, layout};
 pub use values::ValueIds;
 pub use verdict::{State, Thresholds, Verdict, Vote};

@@ -23,8 +23,12 @@ pub(crate) struct Batch {
     written: usize,
     /// Where the first one lies.
     first: Option<u64>,
-    /// Pieces that the entries name.
+    /// Pieces that are decided, and which no `undecided` entry had named.
     pub(crate) settled: Vec<PackedRef>,
+    /// Pieces that are decided, and which `undecided` entries had named.
+    pub(crate) settled_named: Vec<PackedRef>,
+    /// Pieces that `undecided` entries name.
+    pub(crate) named: Vec<PackedRef>,
     pub(crate) kept: u64,
     pub(crate) dropped: u64,
     pub(crate) dropped_pressure: u64,
@@ -43,6 +47,8 @@ impl Batch {
             written: 0,
             first: None,
             settled: Vec::new(),
+            settled_named: Vec::new(),
+            named: Vec::new(),
             kept: 0,
             dropped: 0,
             dropped_pressure: 0,

@@ -1,9 +1,11 @@
 //! Proves a stopped log: every decision follows from the records and what its entry says it saw.
 //!
 //! For each entry the pieces between its first and last are folded anew; skeleton + what the entry carries must give its
-//! verdict. One decision for each life of a trace, every piece in at most one entry, late pieces as their decision, and
+//! verdict. The state that an `undecided` entry gives is that of the pieces it names, and the trace's decision has all of
+//! these. One decision for each life of a trace, every piece in at most one entry, late pieces as their decision, and
 //! for the evidence `complete` no piece left out that came before its tick.
 
+use super::check_waiting::WaitingCheck;
 use super::entry::{BatchMeta, Decision, Entries, Entry, Extent};
 use super::evidence::Evidence;
 use super::recovery::seconds;
@@ -27,6 +29,8 @@ pub struct CheckReport {
     pub late: u64,
     /// Decisions whose verdict was computed again: all records were there, under the same rules.
     pub proven: u64,
+    /// Undecided states that were computed again: all records were there, under the same rules.
+    pub states: u64,
     /// Spans of this pipeline in the log.
     pub spans: u64,
     /// Spans that no entry names.
@@ -50,6 +54,8 @@ pub struct Checked<'a> {
     pub program: &'a Program,
     /// ...and their fingerprint: entries of other rule sets are not proven.
     pub rules: u32,
+    /// What the words of a state mean; states of other layouts are not proven.
+    pub layout: u32,
     /// The table that the program was compiled against.
     pub atoms: &'a Atoms,
     /// For scanning again.
@@ -75,6 +81,7 @@ struct Checker<'a> {
     checked: &'a Checked<'a>,
     lines: Vec<Line>,
     by_trace: HashMap<TraceId, Vec<usize>>,
+    waiting: WaitingCheck,
     report: CheckReport,
     whole: bool,
 }
@@ -90,6 +97,7 @@ pub fn check(directory: &Directory, checked: &Checked<'_>) -> Result<CheckReport
         checked,
         lines: Vec::new(),
         by_trace: HashMap::new(),
+        waiting: WaitingCheck::default(),
         report: CheckReport::default(),
         // Entries that retention took cannot be asked.
         whole: decisions
@@ -98,8 +106,14 @@ pub fn check(directory: &Directory, checked: &Checked<'_>) -> Result<CheckReport
             .is_none_or(|segment| segment.base == 0),
     };
     checker.read_decisions(&decisions);
+    checker.waiting.end(checked.program);
     checker.read_spans(&spans);
     checker.prove(spans.start());
+    let wrong = std::mem::take(&mut checker.waiting).prove(checked, spans.start());
+    checker.report.states = wrong.proven;
+    for trace in wrong.traces {
+        checker.problem(|| format!("trace {trace}: its state is not that of the pieces it names"));
+    }
     Ok(checker.report)
 }
 
@@ -144,9 +158,22 @@ impl Checker<'_> {
                 (decision, Extent::of(&refs), true, places)
             }
             Entry::Drop(decision, extent) => (decision, extent, false, HashSet::new()),
+            Entry::Undecided(entry) => return self.waiting.take(*entry),
             Entry::Snapshot(_) | Entry::Limits(_) => return,
         };
         let trace = decision.trace;
+        let names = |position, offset| {
+            if keep {
+                places.contains(&(position, offset))
+            } else {
+                (extent.first..=extent.last).contains(&position)
+            }
+        };
+        if decision.evidence != Evidence::Late
+            && !self.waiting.decide(trace, self.checked.program, names)
+        {
+            self.problem(|| format!("trace {trace}: its decision leaves out what it had before"));
+        }
         let earlier = self
             .by_trace
             .get(&trace)
@@ -224,6 +251,15 @@ impl Checker<'_> {
     fn take_frame(&mut self, position: u64, second: u32, scanned: &Scanned) {
         for piece in &scanned.pieces {
             let spans = piece.spans.start as usize..piece.spans.end as usize;
+            let place = (position, piece.offset);
+            let (checked, facts) = (self.checked, &scanned.facts);
+            self.waiting.fold(
+                piece.trace,
+                place,
+                checked,
+                facts,
+                (spans.clone(), piece.size.traces),
+            );
             self.report.spans += spans.len() as u64;
             let named: Vec<usize> =
                 self.by_trace

@@ -37,13 +37,20 @@ impl Worker {
             last: batch.last,
             second: seconds(self.now),
         });
-        batch
-            .settled
-            .iter()
-            .for_each(|place| self.undecided.remove(place.place().position));
+        for position in batch.named.iter().map(|place| place.place().position) {
+            self.undecided.remove(position);
+            self.named.add(position);
+        }
+        for place in &batch.settled {
+            self.undecided.remove(place.place().position);
+        }
+        for place in &batch.settled_named {
+            self.named.remove(place.place().position);
+        }
+        let settled = batch.settled_named.iter().chain(&batch.settled);
         self.parts
             .log
-            .settle(&mut batch.settled.iter().map(|place| place.place()));
+            .settle(&mut settled.map(|place| place.place()));
         let stats = &self.parts.stats;
         add(&stats.kept, batch.kept);
         add(&stats.dropped, batch.dropped);
@@ -60,9 +67,11 @@ impl Worker {
     fn hold(&mut self) {
         let decide = self.decide_position();
         set(&self.parts.stats.decide, decide);
+        // A keep reads pieces back that a restart does not fold again.
+        let needed = self.named.oldest().unwrap_or(u64::MAX).min(decide);
         self.parts
             .log
-            .hold(&format!("decide/{}", self.parts.settings.id), decide);
+            .hold(&format!("decide/{}", self.parts.settings.id), needed);
         for delivery in &self.parts.deliveries {
             self.parts.log.hold(&delivery.name, delivery.oldest());
         }
@@ -157,10 +166,15 @@ impl Worker {
         {
             self.marks.pop_front();
         }
-        let entries = self
+        self.entries_from = self
             .marks
             .front()
             .map_or(self.snapshot_position, |mark| mark.position);
+        let named = self
+            .partitions
+            .iter()
+            .filter_map(|p| p.skeletons.named.oldest());
+        let entries = named.fold(self.entries_from, u64::min);
         let point = RestartPoint {
             snapshot: self.snapshot_position,
             entries,

@@ -2,16 +2,19 @@
 //!
 //! An entry names its trace, the policy, what the rules saw that a replay would not see again (percentile thresholds),
 //! and its pieces: a keep each of them with its span count, a drop the first and last position. A drop takes at most 64
-//! bytes with up to four percentile rules. The frame around a batch of entries carries the format version, the rule set
+//! bytes with up to four percentile rules. An `undecided` entry is no decision: it says what a restart need not fold
+//! again (`checkpoint`). The frame around a batch of entries carries the format version, the rule set
 //! and the `decide` position (see `Batch`). All numbers are little-endian base-128 (LEB) unless fixed.
 
+use super::checkpoint::Checkpoint;
 use super::evidence::Evidence;
 use super::packed::PackedRef;
 use crate::log::Ref;
 use crate::otlp::{ALWAYS, NEVER, TraceId};
+use prost::Message;
 
 /// The format of entries and of the frame meta around them.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 
 /// One entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +22,8 @@ pub(crate) enum Entry {
     /// With the sampling threshold (56 bits) under which traces like this are kept.
     Keep(Decision, u64, Vec<PackedRef>),
     Drop(Decision, Extent),
+    /// The state of a trace that has been waiting.
+    Undecided(Box<Checkpoint>),
     /// A snapshot of counters and percentiles (`snapshot`), encoded.
     Snapshot(Vec<u8>),
     /// The state of all budgets behind the entries before it in its frame (`snapshot::LimitStates`), encoded.
@@ -32,8 +37,10 @@ pub(crate) struct Decision {
     /// Index of the policy in config order.
     pub(crate) policy: Option<u16>,
     pub(crate) evidence: Evidence,
-    /// Log time of the first piece, whole seconds: what a late window and an age are counted from.
+    /// Log time of the first piece, whole seconds: what an age is counted from.
     pub(crate) first_second: u32,
+    /// Log time of the last piece, whole seconds: what a late window is counted from.
+    pub(crate) last_second: u32,
     /// Thresholds in force, ns, one for each percentile rule. Empty for late pieces.
     pub(crate) thresholds: Vec<u64>,
     /// Which child of the policy, when it is a `composite`.
@@ -63,12 +70,12 @@ impl Extent {
 }
 
 impl Entry {
-    /// The decision and the extent of its pieces; `None` for a snapshot.
+    /// The decision and the extent of its pieces; `None` for what is none.
     pub(crate) fn decision(&self) -> Option<(&Decision, Extent, bool)> {
         match self {
             Self::Keep(decision, _, places) => Some((decision, Extent::of(places), true)),
             Self::Drop(decision, extent) => Some((decision, *extent, false)),
-            Self::Snapshot(_) | Self::Limits(_) => None,
+            Self::Undecided(_) | Self::Snapshot(_) | Self::Limits(_) => None,
         }
     }
 }
@@ -77,6 +84,7 @@ const KEEP: u8 = 1;
 const DROP: u8 = 2;
 const SNAPSHOT: u8 = 3;
 const LIMITS: u8 = 5;
+const UNDECIDED: u8 = 4;
 
 /// Appends the entry to a batch.
 pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) {
@@ -102,6 +110,12 @@ pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) {
             put(out, extent.first);
             put(out, extent.last.wrapping_sub(extent.first));
             put(out, extent.spans);
+        }
+        Entry::Undecided(checkpoint) => {
+            out.push(UNDECIDED);
+            let bytes = checkpoint.encode_to_vec();
+            put(out, bytes.len() as u64);
+            out.extend_from_slice(&bytes);
         }
         Entry::Snapshot(bytes) => {
             out.push(SNAPSHOT);
@@ -156,6 +170,10 @@ fn put_decision(decision: &Decision, out: &mut Vec<u8>) {
         decision.policy.map_or(0, |policy| u64::from(policy) + 1),
     );
     put(out, u64::from(decision.first_second));
+    put(
+        out,
+        u64::from(decision.last_second.wrapping_sub(decision.first_second)),
+    );
     put(out, decision.thresholds.len() as u64);
     decision
         .thresholds
@@ -247,6 +265,7 @@ impl<'a> Entries<'a> {
             number => Some(u16::try_from(number - 1).ok()?),
         };
         let first_second = self.small()?;
+        let last_second = first_second.wrapping_add(self.small()?);
         let thresholds = (0..self.count(1)?)
             .map(|_| self.number())
             .collect::<Option<_>>()?;
@@ -266,6 +285,7 @@ impl<'a> Entries<'a> {
             policy,
             evidence,
             first_second,
+            last_second,
             thresholds,
             child,
             grants,
@@ -306,6 +326,11 @@ impl<'a> Entries<'a> {
                         spans: self.number()?,
                     },
                 ))
+            }
+            UNDECIDED => {
+                let length = self.count(1)?;
+                let checkpoint = Checkpoint::decode(self.take(length)?).ok()?;
+                Some(Entry::Undecided(Box::new(checkpoint)))
             }
             SNAPSHOT => {
                 let length = self.count(1)?;
@@ -370,7 +395,7 @@ mod tests {
             any::<u128>(),
             proptest::option::of(0..u16::MAX),
             evidence,
-            any::<u32>(),
+            any::<(u32, u32)>(),
             proptest::collection::vec(any::<u64>(), 0..3),
             (
                 proptest::option::of(any::<u16>()),
@@ -379,12 +404,14 @@ mod tests {
             ),
         )
             .prop_map(
-                |(trace, policy, evidence, first_second, thresholds, (child, grants, cached))| {
+                |(trace, policy, evidence, (first_second, last_second), thresholds, rare)| {
+                    let (child, grants, cached) = rare;
                     Decision {
                         trace: TraceId(trace),
                         policy,
                         evidence,
                         first_second,
+                        last_second,
                         thresholds,
                         child,
                         grants,
@@ -425,6 +452,16 @@ mod tests {
                 .prop_map(|(d, first, last, spans)| Entry::Drop(d, Extent { first, last, spans })),
             proptest::collection::vec(any::<u8>(), 0..40).prop_map(Entry::Snapshot),
             proptest::collection::vec(any::<u8>(), 0..40).prop_map(Entry::Limits),
+            (any::<[u8; 16]>(), proptest::collection::vec(place(), 0..5)).prop_map(
+                |(id, places)| {
+                    let mut checkpoint = Checkpoint {
+                        id: id.to_vec(),
+                        ..Checkpoint::default()
+                    };
+                    checkpoint.set_places(&places);
+                    Entry::Undecided(Box::new(checkpoint))
+                }
+            ),
         ]
     }
 
@@ -451,6 +488,7 @@ mod tests {
             policy: Some(300),
             evidence: Evidence::Pressure,
             first_second: 1_900_000_000,
+            last_second: 1_900_003_600,
             thresholds: vec![3_600_000_000_000; 2],
             child: None,
             grants: vec![NEVER],

@@ -6,7 +6,8 @@ use super::recovery::{Recovered, recover};
 use super::scanned::Scanned;
 use super::settings::SamplerSettings;
 use super::stats::SamplerStats;
-use super::worker::{Parts, StopSignal, Worker};
+use super::stop_signal::StopSignal;
+use super::worker::{Parts, Worker};
 use crate::clock::SharedClock;
 use crate::log::{Directory, Log, LogError, OnFull, Services, Stream};
 use crate::otlp::SourceId;
@@ -46,6 +47,8 @@ pub struct Shared {
     pub partitions: u16,
     /// To measure with.
     pub clock: SharedClock,
+    /// What the state of a trace means: see [`layout`](crate::rules::layout).
+    pub layout: u32,
 }
 
 impl std::fmt::Debug for Shared {
@@ -105,6 +108,12 @@ impl OpenSampler {
         self.recovered.replays_from()
     }
 
+    /// Undecided traces that a restart takes from the decision log.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.recovered.waiting.len()
+    }
+
     /// Starts the worker.
     ///
     /// # Errors
@@ -120,7 +129,7 @@ impl OpenSampler {
         let stop = Arc::new(StopSignal::default());
         shared.log.hold(
             &format!("decide/{}", self.settings.id),
-            self.recovered.decide,
+            self.recovered.needs(),
         );
         self.deliveries
             .iter()
@@ -130,6 +139,7 @@ impl OpenSampler {
             sources,
             program,
             rules,
+            layout: shared.layout,
             atoms: shared.atoms.clone(),
             services: shared.services.clone(),
             on_full: shared.on_full,

@@ -46,6 +46,7 @@ impl<V: Copy> Lru<V> {
         }
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.values.len()
     }

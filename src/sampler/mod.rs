@@ -6,10 +6,13 @@
 mod backlog;
 mod batch;
 mod check;
+mod check_waiting;
+mod checkpoint;
 mod collector_table;
 mod coverage;
 mod delivery;
 mod effects;
+mod ending;
 mod entry;
 mod evidence;
 mod handle;
@@ -19,6 +22,7 @@ mod kept;
 mod links;
 mod lru;
 mod memory;
+mod named;
 mod ordered_tick;
 mod packed;
 mod pages;
@@ -31,10 +35,13 @@ mod settings;
 mod skeletons;
 mod snapshot;
 mod stats;
+mod stop_signal;
 mod strict;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod undecided;
+mod waiting;
 mod worker;
 
 pub use check::{CheckReport, Checked, check};

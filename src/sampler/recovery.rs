@@ -7,8 +7,10 @@ use super::entry::{BatchMeta, Decision, Entries, Entry, Extent};
 use super::evidence::Evidence;
 use super::memory::Remembered;
 use super::snapshot::{LimitStates, RestartPoint, Snapshot};
+use super::waiting::Waiting;
 use crate::log::{CursorFile, ReadError, ServiceId, Stream};
 use crate::otlp::{NEVER, TraceId};
+use hashbrown::HashMap;
 use prost::Message;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,6 +37,8 @@ pub(crate) struct Recalled {
 pub(crate) struct Recovered {
     pub(crate) coverage: Coverage,
     pub(crate) recalled: Vec<Recalled>,
+    /// Undecided traces that need not be folded again.
+    pub(crate) waiting: HashMap<TraceId, Waiting>,
     pub(crate) marks: VecDeque<FrameMark>,
     /// Counters as of the end of the decision log.
     pub(crate) snapshot: Snapshot,
@@ -93,6 +97,10 @@ pub(crate) fn recover(
             }
         }
     }
+    for (trace, waiting) in &out.waiting {
+        out.coverage.add(*trace, Extent::of(&waiting.places));
+        out.damaged += u64::from(!waiting.complete);
+    }
     for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
         delivery.begin_after(out.snapshot.kept);
     }
@@ -112,6 +120,13 @@ impl Recovered {
         self.decide.min(self.snapshot.read)
     }
 
+    /// The oldest position of the span log that is still needed.
+    pub(crate) fn needs(&self) -> u64 {
+        let pieces = self.waiting.values().flat_map(|waiting| &waiting.places);
+        let positions = pieces.map(|place| place.place().position);
+        positions.fold(self.decide, u64::min)
+    }
+
     fn take_frame(
         &mut self,
         place: Place,
@@ -123,6 +138,11 @@ impl Recovered {
         let (mut last, mut keeps, mut keep_threshold) = (0, 0, NEVER);
         let mut entries = Entries::new(body);
         for entry in entries.by_ref() {
+            if let Entry::Undecided(entry) = entry {
+                let named = Waiting::take(&mut self.waiting, *entry, place.position);
+                last = last.max(named.unwrap_or_default());
+                continue;
+            }
             if let Entry::Snapshot(bytes) = &entry {
                 self.take_snapshot(place.position, bytes);
                 continue;
@@ -187,15 +207,17 @@ impl Recovered {
             (false, _) => &mut self.snapshot.dropped,
         };
         *counter += extent.spans;
+        if decision.evidence != Evidence::Late {
+            self.waiting.remove(&decision.trace);
+        }
         if extent.last >= place.point.decide {
             self.coverage.add(decision.trace, extent);
         }
-        let second = seconds(place.stamp);
         self.recalled.push(Recalled {
             trace: decision.trace,
             // Entries do not tell the service.
             remembered: Remembered {
-                last_second: second,
+                last_second: decision.last_second,
                 policy: decision.policy,
                 child: decision.child,
                 keep,

@@ -5,6 +5,7 @@
 //! of its service.
 
 use super::links::{Links, List};
+use super::named::{NAMED_BYTES, NamedTraces};
 use super::packed::PackedRef;
 use super::pages::{NONE, Pages};
 use super::timers::Timers;
@@ -95,7 +96,26 @@ pub(crate) struct Skeletons {
     state_words: usize,
     chunks: Pages<Chunk>,
     timers: Timers,
-    queues: HashMap<ServiceId, List>,
+    queues: HashMap<ServiceId, Queue>,
+    /// Traces with an `undecided` entry.
+    pub(crate) named: NamedTraces,
+}
+
+/// The traces that are charged to one service, in the order in which they began.
+#[derive(Debug)]
+struct Queue {
+    all: List,
+    /// The first one that [`Skeletons::aged`] has not handed out.
+    young: u32,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            all: List::default(),
+            young: NONE,
+        }
+    }
 }
 
 /// Slots of one page of state words; equal to a page of skeletons.
@@ -112,6 +132,7 @@ impl Skeletons {
             chunks: Pages::default(),
             timers: Timers::new(next_tick),
             queues: HashMap::new(),
+            named: NamedTraces::default(),
         }
     }
 
@@ -168,10 +189,13 @@ impl Skeletons {
                     .map_or(0, |skeleton| hasher.hash_one(skeleton.trace().0))
             });
         let slab = &mut self.slab;
-        self.queues
-            .entry(service)
-            .or_default()
+        let queue = self.queues.entry(service).or_default();
+        queue
+            .all
             .push(slot, |slot, act| queue_links(slab, slot, act));
+        if queue.young == NONE {
+            queue.young = slot;
+        }
         match due {
             Some(due) => self.schedule(slot, due),
             None => self.never_due(slot),
@@ -308,7 +332,15 @@ impl Skeletons {
                 timer_links(slab, slot, act)
             });
         if let Some(queue) = self.queues.get_mut(&skeleton.service) {
-            queue.remove(slot, |slot, act| queue_links(slab, slot, act));
+            if queue.young == slot {
+                queue.young = skeleton.queue.after;
+            }
+            queue
+                .all
+                .remove(slot, |slot, act| queue_links(slab, slot, act));
+        }
+        if self.named.forget(slot) {
+            bytes += NAMED_BYTES;
         }
         if let Ok(entry) = self
             .table
@@ -339,7 +371,7 @@ impl Skeletons {
 
     /// The oldest trace of all.
     pub(crate) fn oldest(&self) -> Option<u32> {
-        let firsts = self.queues.values().map(|list| list.first);
+        let firsts = self.queues.values().map(|queue| queue.all.first);
         let known = firsts.filter_map(|slot| Some((self.slab.get(slot)?.first_second, slot)));
         known.min().map(|(_, slot)| slot)
     }
@@ -353,7 +385,7 @@ impl Skeletons {
     pub(crate) fn oldest_of(&self, service: ServiceId) -> Option<u32> {
         self.queues
             .get(&service)
-            .map(|list| list.first)
+            .map(|queue| queue.all.first)
             .filter(|slot| *slot != NONE)
     }
 
@@ -361,8 +393,22 @@ impl Skeletons {
     pub(crate) fn any(&self) -> Option<u32> {
         self.queues
             .values()
-            .map(|list| list.first)
+            .map(|queue| queue.all.first)
             .find(|slot| *slot != NONE)
+    }
+
+    /// The traces that began at `second` or before, each handed out once.
+    pub(crate) fn aged(&mut self, second: u32, out: &mut Vec<u32>) {
+        for queue in self.queues.values_mut() {
+            while let Some(skeleton) = self
+                .slab
+                .get(queue.young)
+                .filter(|skeleton| skeleton.first_second <= second)
+            {
+                out.push(queue.young);
+                queue.young = skeleton.queue.after;
+            }
+        }
     }
 }
 
@@ -398,6 +444,7 @@ mod tests {
         Root(u8),
         Tick,
         Close(u8),
+        Aged,
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -405,6 +452,7 @@ mod tests {
             6 => (0..20_u8).prop_map(Step::Piece),
             1 => (0..20_u8).prop_map(Step::Root),
             1 => Just(Step::Tick),
+            1 => Just(Step::Aged),
             1 => (0..20_u8).prop_map(Step::Close),
         ]
     }
@@ -415,16 +463,20 @@ mod tests {
             let mut table = Skeletons::new(2, 0);
             let mut model = BTreeMap::<u8, (u64, Vec<PackedRef>)>::new();
             let mut queue = VecDeque::new();
+            let mut young = BTreeMap::new();
             let (mut now, mut position) = (0_u64, 0);
             for step in steps {
                 match step {
                     Step::Piece(id) => {
                         let trace = TraceId(u128::from(id) + 1);
-                        let slot = table.find(trace).unwrap_or_else(|| table.open(trace, ServiceId(u32::from(id % 2)), 0, Some(now + 3)));
+                        let slot = table.find(trace).unwrap_or_else(|| table.open(trace, ServiceId(u32::from(id % 2)), now as u32, Some(now + 3)));
                         position += 8;
                         let place = PackedRef::new(Ref { position, offset: 1, length: 2 }, 3);
                         table.add_piece(slot, place);
-                        if !model.contains_key(&id) { queue.push_back(id); }
+                        if !model.contains_key(&id) {
+                            queue.push_back(id);
+                            young.insert(id, now);
+                        }
                         model.entry(id).or_insert((now + 3, vec![])).1.push(place);
                     }
                     Step::Root(id) => if let Some(slot) = table.find(TraceId(u128::from(id) + 1)) {
@@ -444,11 +496,22 @@ mod tests {
                         prop_assert_eq!(fired, due.iter().map(|id| TraceId(u128::from(*id) + 1)).collect::<Vec<_>>());
                         due.iter().for_each(|id| drop(model.remove(id)));
                         queue.retain(|id| model.contains_key(id));
+                        young.retain(|id, _| model.contains_key(id));
                         now += 1;
+                    }
+                    Step::Aged => {
+                        let mut aged = vec![];
+                        table.aged(now.saturating_sub(2) as u32, &mut aged);
+                        let mut found: Vec<_> = aged.iter().map(|slot| table.get(*slot).unwrap().trace().0 as u8 - 1).collect();
+                        found.sort_unstable();
+                        let old: Vec<u8> = young.iter().filter(|(_, second)| **second <= now.saturating_sub(2)).map(|(id, _)| *id).collect();
+                        prop_assert_eq!(&found, &old);
+                        young.retain(|id, _| !old.contains(id));
                     }
                     Step::Close(id) => if let Some(slot) = table.find(TraceId(u128::from(id) + 1)) {
                         table.close(slot);
                         model.remove(&id);
+                        young.remove(&id);
                         queue.retain(|other| *other != id);
                     }
                 }

@@ -34,6 +34,14 @@ impl Worker {
         }
     }
 
+    /// The same of a trace of which no piece is at hand.
+    pub(super) fn owner_of_trace(&self, trace: TraceId) -> usize {
+        match self.parts.settings.strict {
+            Some(_) => self.parts.program.shard_of(trace) as usize,
+            None => usize::from(partition_of(trace, self.parts.partitions)),
+        }
+    }
+
     pub(super) fn find(&mut self, owner: usize, trace: TraceId, second: u32) -> Found {
         let Some(partition) = self.partitions.get_mut(owner) else {
             return Found::New;
@@ -51,10 +59,7 @@ impl Worker {
     /// A decision of the life before a restart.
     pub(super) fn recall(&mut self, recalled: Recalled) {
         let Recalled { trace, remembered } = recalled;
-        let owner = match self.parts.settings.strict {
-            Some(_) => self.parts.program.shard_of(trace) as usize,
-            None => usize::from(partition_of(trace, self.parts.partitions)),
-        };
+        let owner = self.owner_of_trace(trace);
         let Some(partition) = self.partitions.get_mut(owner) else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use super::entry::{Entries, Entry};
 use super::*;
-use crate::clock::{Clock, ManualClock, SECOND};
+use crate::clock::{ManualClock, SECOND};
 use crate::log::{
     Directory, Durability, Log, LogSettings, MemorySettings, OnFull, OpenAt, Services, SpanLog,
     StoreKind,
@@ -10,7 +10,7 @@ use crate::log::{
 use crate::otlp::{SourceId, Submit, TraceId};
 use crate::rules::{
     AtomsBuilder, Compiler, PolicyKind, PolicySpec, Program, Semantics, StatusCode, TextKeys,
-    ValueIds, fingerprint,
+    ValueIds, fingerprint, layout,
 };
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status, TracesData};
 use proptest::prelude::*;
@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+
+mod long_waits;
 
 const WAIT: u64 = 3;
 const WINDOW: u32 = 20;
@@ -52,6 +54,8 @@ struct Rig {
     log: Arc<dyn Log<Scanned>>,
     intake: Intake,
     sampler: Sampler,
+    policies: Vec<PolicySpec>,
+    wait: u64,
     program: Program,
     atoms: Arc<crate::rules::Atoms>,
     services: Arc<Services>,
@@ -80,6 +84,15 @@ impl Rig {
     }
 
     fn start_with(place: &Path, now: u64, change: impl Fn(&mut SamplerSettings)) -> Self {
+        Self::open(&log_settings(place), now, policies(), change)
+    }
+
+    fn open(
+        settings: &LogSettings,
+        now: u64,
+        policies: Vec<PolicySpec>,
+        change: impl Fn(&mut SamplerSettings),
+    ) -> Self {
         let clock = Arc::new(ManualClock::at(now));
         let memory = MemorySettings {
             total: 64 << 20,
@@ -89,7 +102,7 @@ impl Rig {
         };
         let mut builder = AtomsBuilder::default();
         let program = Compiler::new(&mut builder, Semantics::default())
-            .compile(&policies())
+            .compile(&policies)
             .unwrap();
         let atoms = Arc::new(
             builder
@@ -97,8 +110,7 @@ impl Rig {
                 .unwrap(),
         );
         let program = program.link(atoms.bits());
-        let settings = log_settings(place);
-        let directory = Directory::open(&settings).unwrap();
+        let directory = Directory::open(settings).unwrap();
         let mut sampler = SamplerSettings {
             id: "traces".into(),
             decision_wait: WAIT,
@@ -115,13 +127,14 @@ impl Rig {
             drop_at_stop: false,
         };
         change(&mut sampler);
+        let wait = sampler.decision_wait;
         let open = OpenSampler::open(&directory, sampler, &["sink".into()]).unwrap();
         let (beyond, stamp) = open.resume_after();
         let services = Arc::new(Services::new(&memory));
         let at = OpenAt { beyond, stamp };
         let log: Arc<dyn Log<Scanned>> = SpanLog::open(
             &directory,
-            &settings,
+            settings,
             &memory,
             4 << 20,
             4 << 20,
@@ -130,6 +143,7 @@ impl Rig {
             at,
         )
         .unwrap();
+        let rules = fingerprint(&policies, Semantics::default());
         let shared = Shared {
             atoms: atoms.clone(),
             services: services.clone(),
@@ -137,8 +151,8 @@ impl Rig {
             on_full: OnFull::Spill,
             partitions: PARTITIONS,
             clock: clock.clone(),
+            layout: layout([rules]),
         };
-        let rules = fingerprint(&policies(), Semantics::default());
         let sampler = open
             .start(&shared, program.clone(), rules, vec![source()])
             .unwrap();
@@ -151,6 +165,8 @@ impl Rig {
             log,
             intake,
             sampler,
+            policies,
+            wait,
             program,
             atoms,
             services,
@@ -177,13 +193,17 @@ impl Rig {
 
     /// Log time goes on by a second, and the worker has seen it.
     fn second(&self) {
-        self.clock.advance(SECOND);
+        self.seconds(1);
+    }
+
+    fn seconds(&self, n: u64) {
+        self.clock.advance(n * SECOND);
         self.settle();
     }
 
-    /// The worker has read everything and its time is the clock's.
+    /// The worker has read everything and its time is the log's.
     fn settle(&self) {
-        let now = self.clock.unix();
+        let now = self.log.stats().now;
         for _ in 0..2_000 {
             let stats = &self.sampler.stats;
             let time = stats::get(&stats.log_time);
@@ -213,14 +233,17 @@ impl Rig {
             log,
             intake,
             sampler,
+            policies,
+            wait: decision_wait,
             program,
             atoms,
             services,
             directory,
             ..
         } = self;
+        let rules = fingerprint(&policies, Semantics::default());
         drop((log, intake));
-        let mut reader = sampler.decisions.reader(0);
+        let mut reader = sampler.decisions.reader(sampler.decisions.start());
         let mut entries = Vec::new();
         while let Some(frame) = reader.next().unwrap() {
             entries.extend(Entries::new(&frame.body));
@@ -230,10 +253,11 @@ impl Rig {
             id: "traces",
             sources: vec![source()],
             program: &program,
-            rules: fingerprint(&policies(), Semantics::default()),
+            rules,
+            layout: layout([rules]),
             atoms: &atoms,
             services: &services,
-            decision_wait: WAIT,
+            decision_wait,
         };
         let report = check(&directory, &checked).unwrap();
         (entries, report)
@@ -288,6 +312,9 @@ struct Naive {
     lives: BTreeMap<u8, Vec<Life>>,
 }
 
+/// A kept or dropped trace, and its spans but for the late ones.
+type Decided = (u128, bool, u64);
+
 impl Naive {
     fn send(&mut self, second: u64, spans: &[(u8, bool)]) {
         for (trace, error) in spans {
@@ -313,13 +340,60 @@ impl Naive {
         }
     }
 
-    fn tick(&mut self, second: u64) {
+    fn tick(&mut self, second: u64, wait: u64, keep: impl Fn(&Life) -> bool) {
         for life in self.lives.values_mut().flatten() {
-            if life.keep.is_none() && life.first + 1 + WAIT <= second {
-                life.keep = Some(life.error || life.spans >= 4);
+            if life.keep.is_none() && life.first + 1 + wait <= second {
+                life.keep = Some(keep(life));
             }
         }
     }
+
+    /// The decisions in the log are these.
+    fn compare(&self, entries: &[Entry]) -> Result<(), TestCaseError> {
+        let mut expected: Vec<Decided> = Vec::new();
+        let mut late = BTreeMap::<(u128, bool), u64>::new();
+        for (trace, lives) in &self.lives {
+            for life in lives {
+                expected.push((u128::from(*trace) + 1, life.keep.unwrap(), life.spans));
+                *late
+                    .entry((u128::from(*trace) + 1, life.keep.unwrap()))
+                    .or_default() += life.late;
+            }
+        }
+        let mut found = Vec::new();
+        for (decision, extent, keep) in entries.iter().filter_map(Entry::decision) {
+            if decision.evidence == Evidence::Late {
+                *late.entry((decision.trace.0, keep)).or_default() -= extent.spans;
+            } else {
+                found.push((decision.trace.0, keep, extent.spans));
+            }
+        }
+        found.sort_unstable();
+        expected.sort_unstable();
+        prop_assert_eq!(found, expected);
+        prop_assert!(late.values().all(|left| *left == 0), "{late:?}");
+        Ok(())
+    }
+}
+
+/// What the rules of [`policies`] keep.
+fn kept(life: &Life) -> bool {
+    life.error || life.spans >= 4
+}
+
+/// Everything taken is decided.
+fn balanced(stats: &SamplerStats, number: u64) -> Result<(), TestCaseError> {
+    let (accepted, kept, dropped) = (
+        stats::get(&stats.accepted),
+        stats::get(&stats.kept),
+        stats::get(&stats.dropped),
+    );
+    prop_assert_eq!(
+        (accepted, accepted),
+        (number, kept + dropped),
+        "the ledger, over all restarts"
+    );
+    Ok(())
 }
 
 fn run(steps: &[Step]) -> Result<(), TestCaseError> {
@@ -345,7 +419,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
             Step::Seconds(n) => {
                 for _ in 0..*n {
                     now += SECOND;
-                    naive.tick(now / SECOND);
+                    naive.tick(now / SECOND, WAIT, kept);
                     rig.second();
                 }
             }
@@ -358,46 +432,15 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
     }
     for _ in 0..=WAIT + 1 {
         now += SECOND;
-        naive.tick(now / SECOND);
+        naive.tick(now / SECOND, WAIT, kept);
         rig.second();
     }
     let stats = rig.sampler.stats.clone();
     let (entries, report) = rig.finish();
     prop_assert_eq!(&report.problems, &Vec::<String>::new());
     prop_assert_eq!(report.undecided, 0);
-    let mut expected: Vec<(u128, bool, u64)> = Vec::new();
-    let mut late = BTreeMap::<(u128, bool), u64>::new();
-    for (trace, lives) in &naive.lives {
-        for life in lives {
-            expected.push((u128::from(*trace) + 1, life.keep.unwrap(), life.spans));
-            *late
-                .entry((u128::from(*trace) + 1, life.keep.unwrap()))
-                .or_default() += life.late;
-        }
-    }
-    let mut found = Vec::new();
-    for (decision, extent, keep) in entries.iter().filter_map(Entry::decision) {
-        if decision.evidence == Evidence::Late {
-            *late.entry((decision.trace.0, keep)).or_default() -= extent.spans;
-        } else {
-            found.push((decision.trace.0, keep, extent.spans));
-        }
-    }
-    found.sort_unstable();
-    expected.sort_unstable();
-    prop_assert_eq!(found, expected);
-    prop_assert!(late.values().all(|left| *left == 0), "{late:?}");
-    let (accepted, kept, dropped) = (
-        stats::get(&stats.accepted),
-        stats::get(&stats.kept),
-        stats::get(&stats.dropped),
-    );
-    prop_assert_eq!(
-        (accepted, accepted),
-        (number, kept + dropped),
-        "the ledger, over all restarts"
-    );
-    Ok(())
+    naive.compare(&entries)?;
+    balanced(&stats, number)
 }
 
 proptest! {

@@ -19,10 +19,12 @@ use super::scanned::{Scanned, ScannedPiece};
 use super::settings::SamplerSettings;
 use super::skeletons::Skeletons;
 use super::stats::{SamplerStats, add, set};
+use super::stop_signal::StopSignal;
 use super::strict::Blocked;
+use super::waiting::Waiting;
 use crate::clock::{SECOND, SharedClock};
 use crate::log::{
-    Account, CursorFile, Fed, Feed, FrameMeta, Log, OnFull, Ref, ServiceId, Services, Stream,
+    Account, CursorFile, Fed, FrameMeta, Log, OnFull, Ref, ServiceId, Services, Stream,
 };
 use crate::otlp::SourceId;
 use crate::rules::{
@@ -30,7 +32,7 @@ use crate::rules::{
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What a worker works with.
@@ -40,6 +42,8 @@ pub(crate) struct Parts {
     pub(crate) sources: Vec<SourceId>,
     pub(crate) program: Program,
     pub(crate) rules: u32,
+    /// What the words of a state mean.
+    pub(crate) layout: u32,
     pub(crate) atoms: Arc<Atoms>,
     pub(crate) services: Arc<Services>,
     pub(crate) on_full: OnFull,
@@ -51,22 +55,6 @@ pub(crate) struct Parts {
     pub(crate) partitions: u16,
     /// To measure with.
     pub(crate) clock: SharedClock,
-}
-
-/// How a worker is told to end.
-#[derive(Debug, Default)]
-pub(crate) struct StopSignal(AtomicU8);
-
-const STOPPING: u8 = 1;
-
-impl StopSignal {
-    pub(crate) fn stop(&self) {
-        self.0.store(STOPPING, Ordering::Release);
-    }
-
-    fn is_set(&self) -> bool {
-        self.0.load(Ordering::Acquire) != 0
-    }
 }
 
 pub(crate) struct Worker {
@@ -83,12 +71,14 @@ pub(crate) struct Worker {
     pub(super) batch: Batch,
     /// Pieces that no durable entry names.
     pub(super) undecided: PositionRing,
+    /// Pieces of undecided traces that `undecided` entries name: a restart does not fold them, a keep reads them.
+    pub(super) named: PositionRing,
     /// Everything below is folded, or named by an entry.
     pub(super) read: u64,
     pub(super) next_tick: Option<u64>,
     pub(super) now: u64,
     pub(super) marks: VecDeque<FrameMark>,
-    coverage: Coverage,
+    pub(super) coverage: Coverage,
     /// Coverage ends here: everything above was never seen before.
     replay_end: u64,
     /// Counted in `accepted` up to here.
@@ -96,10 +86,14 @@ pub(crate) struct Worker {
     pub(super) accounts: Vec<Arc<Account>>,
     pub(super) skeleton_bytes: u64,
     pub(super) snapshot_position: u64,
+    /// What was undecided when the last process ended, until the worker runs.
+    pub(super) waiting: Vec<Waiting>,
+    /// The decision log is needed from here on, but for `undecided` entries.
+    pub(super) entries_from: u64,
     /// A keep entry with more pieces might not fit a segment of the decision log.
     max_pieces: u32,
-    scratch: ObserverScratch,
-    places: Vec<PackedRef>,
+    pub(super) scratch: ObserverScratch,
+    pub(super) places: Vec<PackedRef>,
     thresholds: Vec<u64>,
     values: Vec<u32>,
 }
@@ -135,6 +129,7 @@ impl Worker {
             blocked: VecDeque::new(),
             batch: Batch::new(parts.decisions.max_batch()),
             undecided: PositionRing::default(),
+            named: PositionRing::default(),
             read: recovered.replays_from(),
             next_tick: None,
             now: tick * SECOND,
@@ -145,6 +140,8 @@ impl Worker {
             accounts: Vec::new(),
             skeleton_bytes: 0,
             snapshot_position: recovered.snapshot_position,
+            waiting: recovered.waiting.into_values().collect(),
+            entries_from: 0,
             max_pieces: max_pieces(&parts.decisions),
             scratch: ObserverScratch::default(),
             places: Vec::new(),
@@ -178,6 +175,9 @@ impl Worker {
 
     /// Runs until the log is closed or a stop is asked for.
     pub(crate) fn run(mut self, stop: &StopSignal) {
+        if !self.take_up_waiting(stop) {
+            return;
+        }
         let mut feed = self.parts.log.feed(self.read);
         let mut frames = 0;
         while !stop.is_set() {
@@ -204,7 +204,7 @@ impl Worker {
     }
 
     /// Takes the next thing; `false` when the log has ended.
-    fn take(&mut self, fed: Fed<Scanned>) -> bool {
+    pub(super) fn take(&mut self, fed: Fed<Scanned>) -> bool {
         match fed {
             Fed::Live {
                 position,
@@ -284,6 +284,7 @@ impl Worker {
                 partition.memory.expire(seconds(tick * SECOND));
             }
         }
+        self.name_waiting(seconds(tick * SECOND));
         self.after_tick(tick);
         let took = self.parts.clock.monotonic().saturating_sub(began);
         self.parts.stats.tick_ms.observe(took / MILLISECOND);
@@ -455,6 +456,7 @@ impl Worker {
             policy: remembered.policy,
             evidence: Evidence::Late,
             first_second: second,
+            last_second: second,
             thresholds: Vec::new(),
             child: remembered.child,
             grants: Vec::new(),
@@ -472,7 +474,12 @@ impl Worker {
         if cached {
             self.parts.stats.count_cached(remembered.keep, spans);
         }
-        self.push(decision, remembered.keep, remembered.threshold, &[place]);
+        self.push(
+            decision,
+            remembered.keep,
+            remembered.threshold,
+            (&[place], 0),
+        );
     }
 
     /// Decides a trace on what it has; `evidence` is what made it happen before its time.
@@ -536,6 +543,7 @@ impl Worker {
             policy: verdict.policy,
             evidence,
             first_second: skeleton.first_second,
+            last_second: skeleton.last_second,
             thresholds: self.thresholds.clone(),
             child: verdict.child,
             grants: self.answers.clone(),
@@ -550,15 +558,24 @@ impl Worker {
             service: skeleton.service,
         };
         partition.remember(&decision, remembered, seconds(self.now), stats);
+        let named = partition.skeletons.named.pieces(slot) as usize;
         let freed = partition.skeletons.close(slot);
         let left = stats.undecided_traces.load(Ordering::Relaxed);
         set(&stats.undecided_traces, left.saturating_sub(1));
         self.release(skeleton.service, freed);
-        self.push(decision, verdict.keep, verdict.threshold, &places);
+        let pieces = (&places[..], named);
+        self.push(decision, verdict.keep, verdict.threshold, pieces);
         self.places = places;
     }
 
-    fn push(&mut self, decision: Decision, keep: bool, threshold: u64, places: &[PackedRef]) {
+    /// Of the places, the first `named` are named by `undecided` entries.
+    fn push(
+        &mut self,
+        decision: Decision,
+        keep: bool,
+        threshold: u64,
+        (places, named): (&[PackedRef], usize),
+    ) {
         let extent = Extent::of(places);
         let pressure = decision.evidence == Evidence::Pressure;
         if keep {
@@ -582,7 +599,9 @@ impl Worker {
             self.batch.set_limits(self.limits.snapshot());
         }
         self.batch.last = self.batch.last.max(extent.last);
-        self.batch.settled.extend_from_slice(places);
+        let (named, others) = places.split_at(named.min(places.len()));
+        self.batch.settled_named.extend_from_slice(named);
+        self.batch.settled.extend_from_slice(others);
     }
 
     pub(super) fn account(&mut self, service: ServiceId) -> Option<&Account> {
@@ -592,7 +611,7 @@ impl Worker {
         self.accounts.get(service.0 as usize).map(Arc::as_ref)
     }
 
-    fn charge(&mut self, service: ServiceId, bytes: u64) {
+    pub(super) fn charge(&mut self, service: ServiceId, bytes: u64) {
         self.skeleton_bytes += bytes;
         if let Some(account) = self.account(service) {
             account.skeletons.fetch_add(bytes, Ordering::Relaxed);
@@ -609,43 +628,6 @@ impl Worker {
     fn flush_until_written(&mut self, stop: &StopSignal) {
         while !self.flush() && !stop.is_set() {
             std::thread::park_timeout(RETRY);
-        }
-    }
-
-    /// The last steps: what is undecided stays in the log, or is decided where nothing may outlive the process.
-    fn finish(&mut self, feed: &mut dyn Feed<Scanned>) {
-        self.read = feed.position();
-        let evidence = match &self.parts.settings {
-            settings if settings.drop_at_stop => Some(Evidence::Discarded),
-            settings if settings.decide_at_stop => Some(Evidence::Shutdown),
-            _ => None,
-        };
-        if evidence.is_some() {
-            self.drain(feed);
-            for owner in 0..self.partitions.len() {
-                while let Some(slot) = self
-                    .partitions
-                    .get(owner)
-                    .and_then(|partition| partition.skeletons.any())
-                {
-                    self.decide(owner, slot, evidence);
-                }
-                self.take_blocked(seconds(self.now));
-            }
-        }
-        if self.flush() {
-            self.save_snapshot();
-        }
-    }
-
-    /// Folds what is in the log already: it was acknowledged and must be decided.
-    fn drain(&mut self, feed: &mut dyn Feed<Scanned>) {
-        loop {
-            let fed = feed.next(Duration::ZERO);
-            if matches!(fed, Fed::Idle { .. }) || !self.take(fed) {
-                break;
-            }
-            self.read = feed.position();
         }
     }
 
