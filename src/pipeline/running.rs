@@ -162,6 +162,7 @@ impl Pipeline {
         };
         let metrics = Arc::new(Metrics::new(
             parts.sources(clock.clone(), admin.board.started()),
+            config.telemetry.metrics_spelling,
         ));
         health.watch(
             samplers
