@@ -34,6 +34,7 @@ pub struct Stitch {
     /// ...and those whose id another span of the entry has, with other bytes.
     homonyms: Vec<(u64, Place)>,
     skipped: HashSet<(usize, usize)>,
+    keeps_twins: bool,
 }
 
 /// A span by its piece and its range there.
@@ -69,6 +70,13 @@ impl Stitch {
         })
     }
 
+    /// Spans that are there twice leave twice, as from the Collector.
+    #[must_use]
+    pub fn keeping_twins(mut self) -> Self {
+        self.keeps_twins = true;
+        self
+    }
+
     /// The next piece begins another entry: duplicates are looked for within one entry only.
     pub fn begin_entry(&mut self) {
         self.entry.clear();
@@ -94,6 +102,10 @@ impl Stitch {
         let Some((piece, scan)) = self.pieces.get(index) else {
             return 0;
         };
+        if self.keeps_twins {
+            self.spans += scan.spans.len() as u64;
+            return scan.spans.len() as u64;
+        }
         let mut added = 0;
         for (number, place) in scan.spans.iter().enumerate() {
             let own = (index, place.start, place.end);

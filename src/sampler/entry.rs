@@ -182,7 +182,7 @@ impl<'a> Entries<'a> {
     }
 
     fn decision(&mut self) -> Option<Decision> {
-        let trace = TraceId::from_slice(self.take(16)?)?;
+        let trace = TraceId(u128::from_be_bytes(self.take(16)?.try_into().ok()?));
         let evidence = Evidence::from_number(self.byte()?)?;
         let policy = match self.number()? {
             0 => None,
@@ -292,7 +292,7 @@ mod tests {
     fn decision() -> impl Strategy<Value = Decision> {
         let evidence = proptest::sample::select(Evidence::ALL.to_vec());
         (
-            1_u128..,
+            0_u128..,
             proptest::option::of(0..u16::MAX),
             evidence,
             any::<u32>(),
