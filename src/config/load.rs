@@ -62,7 +62,7 @@ impl Source {
                 .ok_or_else(|| message_only(name, "the variable is not set".to_owned())),
             Some((scheme @ ("http" | "https"), _)) => Err(message_only(
                 // An address may carry a password.
-                &format!("--config {scheme}:"),
+                &format!("--config {scheme}"),
                 "is not read from there: save it to a file and name that".to_owned(),
             )),
             _ => Self::read(name),

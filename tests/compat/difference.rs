@@ -13,7 +13,7 @@ pub(crate) fn differences(case: &Case, want: &Answer, got: &Answer) -> Vec<Strin
     }
     let mut found = Vec::new();
     // Refused for what the harness adds is no answer.
-    if got.error.contains("compat_version") {
+    if got.error.contains(".compat_version: ") {
         found.push(format!("refused for the harness: {}", got.error));
     }
     compact(want, got, &mut found);

@@ -50,3 +50,17 @@ fn decides_as_v0_165() {
     };
     corpus.check();
 }
+
+/// Cases of `COMPAT_CASES` against the answers of `COMPAT_ANSWERS`, recorded from the release `COMPAT_VERSION`.
+#[test]
+#[ignore = "needs a recording: see `make compat`"]
+fn decides_as_recorded_elsewhere() {
+    let variable = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set"));
+    let corpus = Corpus {
+        name: "elsewhere",
+        cases: variable("COMPAT_CASES").into(),
+        answers: vec![variable("COMPAT_ANSWERS").into()],
+        version: Version::of(&variable("COMPAT_VERSION")),
+    };
+    corpus.check();
+}

@@ -10,6 +10,14 @@ pub(crate) enum Version {
 }
 
 impl Version {
+    pub(crate) fn of(name: &str) -> Self {
+        match name {
+            "0.161" => Self::V0161,
+            "0.165" => Self::V0165,
+            other => panic!("no release {other}"),
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::V0161 => "0.161",
