@@ -3,6 +3,7 @@
 use super::families;
 use super::page::Page;
 use super::sources::Sources;
+use super::spelling::Spelling;
 use parking_lot::Mutex;
 
 /// The metrics of one pipeline process.
@@ -23,10 +24,10 @@ impl std::fmt::Debug for Metrics {
 impl Metrics {
     /// The metrics of these parts.
     #[must_use]
-    pub fn new(sources: Sources) -> Self {
+    pub fn new(sources: Sources, spelling: Spelling) -> Self {
         Self {
             sources,
-            page: Mutex::new(Page::new()),
+            page: Mutex::new(Page::new(spelling)),
         }
     }
 

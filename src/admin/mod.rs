@@ -19,12 +19,14 @@ mod reference;
 mod routes;
 mod server;
 mod sources;
+mod spelling;
 
 pub use inventory::{Appears, INVENTORY, Kind, Metric};
 pub use metrics::Metrics;
 pub use observe::Observe;
 pub use reference::reference;
 pub use sources::{ExporterSource, MemoryCaps, ReceiverSource, SamplerSource, Sources};
+pub use spelling::Spelling;
 
 pub(crate) use board::Board;
 pub(crate) use routes::{health_routes, metrics_routes};

@@ -3,6 +3,7 @@
 //! No recorder is installed for the whole process, so that two pipelines in one process keep apart.
 
 use super::inventory::{INVENTORY, Kind, Metric};
+use super::spelling::Spelling;
 use metrics::{Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 
@@ -11,31 +12,33 @@ static METADATA: Metadata<'static> = Metadata::new("tailwater", Level::INFO, Non
 pub(super) struct Page {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
+    spelling: Spelling,
 }
 
 impl Page {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(spelling: Spelling) -> Self {
         let recorder = PrometheusBuilder::new().build_recorder();
         for metric in INVENTORY {
-            // The client's units would become suffixes; the table's names are whole already.
+            // The client's units would become suffixes; the names are whole already.
+            let name = spelling.name(metric).into_owned().into();
             match metric.kind {
-                Kind::Counter => {
-                    recorder.describe_counter(metric.name.into(), None, metric.help.into())
-                }
-                Kind::Gauge => {
-                    recorder.describe_gauge(metric.name.into(), None, metric.help.into())
-                }
+                Kind::Counter => recorder.describe_counter(name, None, metric.help.into()),
+                Kind::Gauge => recorder.describe_gauge(name, None, metric.help.into()),
             }
         }
         let handle = recorder.handle();
-        Self { recorder, handle }
+        Self {
+            recorder,
+            handle,
+            spelling,
+        }
     }
 
     /// Sets a counter to its total; it never goes back.
     pub(super) fn count(&self, metric: &Metric, labels: &[&str], total: u64) {
         debug_assert!(metric.kind == Kind::Counter, "{}", metric.name);
         self.recorder
-            .register_counter(&key(metric, labels), &METADATA)
+            .register_counter(&self.key(metric, labels), &METADATA)
             .absolute(total);
     }
 
@@ -50,7 +53,7 @@ impl Page {
     pub(super) fn gauge(&self, metric: &Metric, labels: &[&str], value: f64) {
         debug_assert!(metric.kind == Kind::Gauge, "{}", metric.name);
         self.recorder
-            .register_gauge(&key(metric, labels), &METADATA)
+            .register_gauge(&self.key(metric, labels), &METADATA)
             .set(value);
     }
 
@@ -60,19 +63,24 @@ impl Page {
         self.gauge(metric, labels, value as f64);
     }
 
+    fn key(&self, metric: &Metric, values: &[&str]) -> Key {
+        debug_assert_eq!(metric.labels.len(), values.len(), "{}", metric.name);
+        let own = metric
+            .labels
+            .iter()
+            .zip(values)
+            .map(|(name, value)| Label::new(*name, escaped(value)));
+        let scope = self.spelling.labels(metric);
+        let scope = scope
+            .into_iter()
+            .map(|(name, value)| Label::new(name, value));
+        let name = self.spelling.name(metric).into_owned();
+        Key::from_parts(name, own.chain(scope).collect::<Vec<_>>())
+    }
+
     pub(super) fn render(&self) -> String {
         self.handle.render()
     }
-}
-
-fn key(metric: &Metric, values: &[&str]) -> Key {
-    debug_assert_eq!(metric.labels.len(), values.len(), "{}", metric.name);
-    let labels = metric
-        .labels
-        .iter()
-        .zip(values)
-        .map(|(name, value)| Label::new(*name, escaped(value)));
-    Key::from_parts(metric.name, labels.collect::<Vec<_>>())
 }
 
 /// The client takes two backslashes for one that is escaped already, and drops one before a quote: then two services
@@ -88,7 +96,7 @@ mod tests {
 
     #[test]
     fn names_and_values_are_written_as_they_are() {
-        let page = Page::new();
+        let page = Page::new(Spelling::default());
         page.count(&UPTIME, &[], 7);
         page.count_events(&LOG_FRAMES, &[], 0);
         page.amount(&BUFFER_CAP, &["a"], 1 << 40);
@@ -107,7 +115,7 @@ mod tests {
     #[test]
     fn hostile_label_values_stay_apart() {
         let check = |value: &str, expected: &str| {
-            let page = Page::new();
+            let page = Page::new(Spelling::default());
             page.amount(&BUFFER_CAP, &[value], 1);
             let line = format!("tailwater_buffer_cap_bytes{{service=\"{expected}\"}} 1\n");
             assert!(

@@ -2,13 +2,14 @@
 
 use super::{check, run, schema, validate};
 use clap::{Args, Parser, Subcommand};
+use std::io::{Write, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Debug, Parser)]
 #[command(
     name = "tailwater",
-    version,
+    disable_version_flag = true,
     about = "Tail sampling for LLM inference: OTLP in, OTLP out, a durable log between"
 )]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
@@ -17,17 +18,27 @@ struct Arguments {
     command: Option<Command>,
     #[command(flatten)]
     config: ConfigArguments,
+    /// Print the version
+    #[arg(short = 'v', short_alias = 'V', long)]
+    version: bool,
 }
 
 /// Which config.
 #[derive(Debug, Args)]
 pub(super) struct ConfigArguments {
-    /// A config file; several are merged in order, maps key by key, lists replaced
+    /// A config: FILE, yaml:TEXT or env:NAME; several are merged in order, maps key by key, lists replaced
     #[arg(long = "config", value_name = "FILE")]
     pub(super) files: Vec<String>,
     /// Sets one key over the files, for example --set processors.tail_sampling.decision_wait=10s
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) overrides: Vec<String>,
+    /// The Collector's feature gates: +a,-b,c switches a and c on and b off
+    #[arg(
+        long = "feature-gates",
+        value_name = "GATES",
+        allow_hyphen_values = true
+    )]
+    pub(super) feature_gates: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -49,11 +60,23 @@ enum Command {
 
 pub(crate) fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.version {
+        return version();
+    }
     match arguments.command {
         None => run::run(&arguments.config),
         Some(Command::Run(config)) => run::run(&config),
         Some(Command::Validate(config)) => validate::validate(&config),
         Some(Command::Schema) => schema::schema(),
         Some(Command::Check { config, directory }) => check::check(&config, directory),
+    }
+}
+
+/// In the words of a Collector, which callers may look for.
+fn version() -> ExitCode {
+    let line = concat!("tailwater version ", env!("CARGO_PKG_VERSION"));
+    match writeln!(stdout(), "{line}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
     }
 }

@@ -1,7 +1,8 @@
 //! `tailwater check`.
 
 use super::arguments::ConfigArguments;
-use super::sources::{config, print};
+use super::refusal::{failed, print};
+use super::sources::config;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tailwater::log::StoreKind;
@@ -19,10 +20,7 @@ pub(super) fn check(arguments: &ConfigArguments, directory: Option<PathBuf>) -> 
     }
     let reports = match pipeline::check(&config) {
         Ok(reports) => reports,
-        Err(error) => {
-            print(&format!("tailwater: {error}"));
-            return ExitCode::FAILURE;
-        }
+        Err(error) => return failed(&error),
     };
     let mut problems = 0;
     for (pipeline, report) in reports {

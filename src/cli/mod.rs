@@ -3,6 +3,7 @@
 mod arguments;
 mod check;
 mod logging;
+mod refusal;
 mod run;
 mod schema;
 mod sources;

@@ -2,7 +2,8 @@
 
 use super::arguments::ConfigArguments;
 use super::logging;
-use super::sources::{config, print};
+use super::refusal::failed;
+use super::sources::config;
 use std::process::ExitCode;
 use std::time::Duration;
 use tailwater::config::Config;
@@ -23,17 +24,11 @@ pub(super) fn run(arguments: &ConfigArguments) -> ExitCode {
         .build()
     {
         Ok(runtime) => runtime,
-        Err(error) => {
-            print(&format!("tailwater: {error}"));
-            return ExitCode::FAILURE;
-        }
+        Err(error) => return failed(&error),
     };
     match runtime.block_on(serve(&config)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            print(&format!("tailwater: {error}"));
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&error),
     }
 }
 

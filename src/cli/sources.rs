@@ -1,57 +1,53 @@
-//! Reads the config files and prints what is wrong with them.
+//! Reads the config that a command line names and prints what is wrong with it.
 
 use super::arguments::ConfigArguments;
-use std::io::{IsTerminal, Write, stderr};
+use super::refusal::{print, refuse_config};
+use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
-use tailwater::config::{Config, Diagnostic, Severity, Source, load};
-
-/// EX_CONFIG of sysexits(3).
-const CONFIG_ERROR: u8 = 78;
+use tailwater::config::{Config, Diagnostic, Layers, Severity, Source, load_layers};
 
 /// The checked config; warnings are printed. What is wrong is printed too, and the exit code told.
 pub(super) fn config(arguments: &ConfigArguments) -> Result<Config, ExitCode> {
     if arguments.files.is_empty() {
-        print("tailwater: no config: give --config FILE");
-        return Err(ExitCode::from(CONFIG_ERROR));
+        return Err(refuse_config(&["no config: give --config FILE".to_owned()]));
     }
+    let env = |name: &str| std::env::var(name).ok();
     let mut sources = Vec::new();
     for file in &arguments.files {
-        match Source::read(file) {
+        match Source::locate(file, &env) {
             Ok(source) => sources.push(source),
-            Err(diagnostic) => {
-                report(&[*diagnostic]);
-                return Err(ExitCode::from(CONFIG_ERROR));
-            }
+            Err(diagnostic) => return Err(refuse_config(&[diagnostic.to_string()])),
         }
     }
-    match load(&sources, &arguments.overrides, &|name| {
-        std::env::var(name).ok()
-    }) {
+    let layers = Layers {
+        sources: &sources,
+        overrides: &arguments.overrides,
+        feature_gates: &arguments.feature_gates,
+    };
+    match load_layers(layers, &env) {
         Ok(loaded) => {
-            report(&loaded.warnings);
+            report(loaded.warnings.iter());
             Ok(loaded.config)
         }
-        Err(diagnostics) => {
-            report(&diagnostics);
-            Err(ExitCode::from(CONFIG_ERROR))
-        }
+        Err(found) => Err(refused(&found)),
     }
 }
 
-fn report(diagnostics: &[Diagnostic]) {
-    for diagnostic in diagnostics {
-        print(&diagnostic.to_string());
-    }
-    let errors = diagnostics
+fn refused(found: &[Diagnostic]) -> ExitCode {
+    let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
+    report(found.iter().filter(|found| !is_error(found)));
+    let errors: Vec<String> = found
         .iter()
-        .filter(|diagnostic| diagnostic.severity == Severity::Error)
-        .count();
-    if errors > 1 && stderr().is_terminal() {
-        print(&format!("{errors} errors"));
+        .filter(is_error)
+        .map(ToString::to_string)
+        .collect();
+    let code = refuse_config(&errors);
+    if errors.len() > 1 && stderr().is_terminal() {
+        print(&format!("{} errors", errors.len()));
     }
+    code
 }
 
-/// Writes a line to standard error. A closed terminal is no reason to fail.
-pub(super) fn print(text: &str) {
-    let _ = writeln!(stderr(), "{text}");
+fn report<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic>) {
+    diagnostics.for_each(|diagnostic| print(&diagnostic.to_string()));
 }

@@ -1,7 +1,8 @@
 //! `tailwater validate`.
 
 use super::arguments::ConfigArguments;
-use super::sources::{config, print};
+use super::refusal::print;
+use super::sources::config;
 use std::process::ExitCode;
 
 pub(super) fn validate(arguments: &ConfigArguments) -> ExitCode {

@@ -54,7 +54,10 @@ pub(crate) fn queue(fields: &mut Fields<'_>) -> QueueSettings {
     let Some(mut fields) = fields.fields("sending_queue") else {
         return queue;
     };
-    fields.boolean("enabled");
+    if fields.boolean("enabled") == Some(false) {
+        // Without a queue the Collector sends each trace as it comes.
+        queue.flush_interval = Duration::ZERO;
+    }
     if let Some(item) = fields.get("num_consumers")
         && let Some(n) = item.u64_in(1, 10_000)
     {

@@ -8,8 +8,9 @@ use super::decoder::Decoder;
 use super::diagnostic::{Diagnostic, Severity};
 use super::duplicates;
 use super::expand::{self, Env};
+use super::gates;
 use super::item::Item;
-use super::merge::{merge, nest};
+use super::merge::{merge, nest, unflatten};
 use super::node::{Node, Place, Value};
 use super::secret;
 use super::service;
@@ -48,6 +49,26 @@ impl Source {
         }
     }
 
+    /// What `--config` names: a file (`PATH`, `file:PATH`), a text (`yaml:key::key: value`) or a variable that holds one
+    /// (`env:NAME`), as the Collector's providers read them.
+    ///
+    /// # Errors
+    /// As [`Source::read`]; the variable is not set; the place is one that nobody reads here.
+    pub fn locate(name: &str, env: Env<'_>) -> Result<Self, Box<Diagnostic>> {
+        match name.split_once(':') {
+            Some(("yaml", text)) => Ok(Self::text("--config yaml:", text)),
+            Some(("env", variable)) => env(variable)
+                .map(|text| Self::text(name, text))
+                .ok_or_else(|| message_only(name, "the variable is not set".to_owned())),
+            Some((scheme @ ("http" | "https"), _)) => Err(message_only(
+                // An address may carry a password.
+                &format!("--config {scheme}"),
+                "is not read from there: save it to a file and name that".to_owned(),
+            )),
+            _ => Self::read(name),
+        }
+    }
+
     /// Reads a file, named as on the command line; `file:PATH` is taken as the Collector takes it.
     ///
     /// # Errors
@@ -78,16 +99,44 @@ pub struct Loaded {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Merges the sources in order, lays the overrides (`key.path=value`, `key::path=value`) on top, expands `${env:NAME}`
-/// and checks everything.
+/// Everything that a command line says about the config.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Layers<'a> {
+    /// Merged in order, mappings key by key.
+    pub sources: &'a [Source],
+    /// Laid on top: `key.path=value`, `key::path=value`.
+    pub overrides: &'a [String],
+    /// Values of `--feature-gates`: `+a,-b,c`.
+    pub feature_gates: &'a [String],
+}
+
+/// [`load_layers`] without feature gates.
 ///
 /// # Errors
-/// The user's: all findings of the run, errors and warnings, in the order of the files.
+/// As there.
 pub fn load(
     sources: &[Source],
     overrides: &[String],
     env: Env<'_>,
 ) -> Result<Loaded, Vec<Diagnostic>> {
+    let layers = Layers {
+        sources,
+        overrides,
+        ..Layers::default()
+    };
+    load_layers(layers, env)
+}
+
+/// Merges the sources, lays the overrides on top, expands `${env:NAME}` and checks everything.
+///
+/// # Errors
+/// The user's: all findings of the run, errors and warnings, in the order of the files.
+pub fn load_layers(layers: Layers<'_>, env: Env<'_>) -> Result<Loaded, Vec<Diagnostic>> {
+    let Layers {
+        sources,
+        overrides,
+        feature_gates,
+    } = layers;
     let mut texts = Sources::default();
     let mut trees = Vec::new();
     let mut broken = Vec::new();
@@ -106,7 +155,8 @@ pub fn load(
     if !broken.is_empty() {
         return Err(broken);
     }
-    let decoder = Decoder::new(&texts);
+    let mut decoder = Decoder::new(&texts);
+    decoder.gates = gates::parse(&decoder, feature_gates);
     let config = check(&decoder, trees, env);
     let found = decoder.finish();
     let is_error = |found: &Diagnostic| found.severity == Severity::Error;
@@ -170,7 +220,8 @@ fn check(decoder: &Decoder<'_>, trees: Vec<Node>, env: Env<'_>) -> Option<Config
 fn read(texts: &mut Sources, source: &Source) -> Result<Node, Box<Diagnostic>> {
     let file = texts.add(&source.name, &source.directory, &source.text);
     match yaml::parse(&source.text, file) {
-        Ok(mut tree) => {
+        Ok(tree) => {
+            let mut tree = unflatten(tree);
             secret::mark(&mut tree);
             texts.show(file, secret::lines(&tree, &source.text));
             Ok(tree)

@@ -37,24 +37,46 @@ pub(crate) fn merge(base: &mut Node, over: Node) {
 ///
 /// Keys are separated by `.` or `::` (the Collector takes both).
 pub(crate) fn nest(path: &str, value: Node, place: Place) -> Option<Node> {
-    let keys: Vec<String> = path
-        .replace("::", ".")
-        .split('.')
-        .map(|key| key.trim().to_owned())
-        .collect();
-    if keys.iter().any(String::is_empty) {
-        return None;
+    below(&path.replace("::", "."), ".", value, place)
+}
+
+/// A tree whose topmost keys may be paths, `processors::batch::timeout: 1s`: the Collector reads them so, and a config
+/// on the command line is written so.
+pub(crate) fn unflatten(tree: Node) -> Node {
+    let Value::Map(entries) = &tree.value else {
+        return tree;
+    };
+    if !entries.iter().any(|entry| entry.key.contains("::")) {
+        return tree;
     }
-    Some(keys.into_iter().rev().fold(value, |node, key| {
-        Node::new(
-            place,
-            Value::Map(vec![Entry {
-                key,
+    let (place, mut root) = (tree.place, Node::new(tree.place, Value::Map(Vec::new())));
+    let Value::Map(entries) = tree.value else {
+        return root;
+    };
+    for entry in entries {
+        let nested = if entry.key.contains("::") {
+            below(&entry.key, "::", entry.node.clone(), entry.key_place)
+        } else {
+            None
+        };
+        let layer = nested.unwrap_or_else(|| Node::new(place, Value::Map(vec![entry])));
+        merge(&mut root, layer);
+    }
+    root
+}
+
+/// `value` below nested mappings; `None` when a key is empty.
+fn below(path: &str, separator: &str, value: Node, place: Place) -> Option<Node> {
+    path.rsplit(separator)
+        .map(str::trim)
+        .try_fold(value, |node, key| {
+            let entry = Entry {
+                key: key.to_owned(),
                 key_place: place,
                 node,
-            }]),
-        )
-    }))
+            };
+            (!key.is_empty()).then(|| Node::new(place, Value::Map(vec![entry])))
+        })
 }
 
 #[cfg(test)]
@@ -104,6 +126,20 @@ mod tests {
         check("{a: {b: 1}}", "{a: }", "{a:{b:1}}");
         check("{a: 1}", "", "{a:1}");
         check("", "{a: 1}", "{a:1}");
+    }
+
+    #[test]
+    fn topmost_keys_may_be_paths() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(show(&unflatten(tree(text))), expected, "{text}");
+        };
+        check("a::b::c: 1", "{a:{b:{c:1}}}");
+        check("{a: {x: 1}, a::b: 2, a::x: 3}", "{a:{x:3,b:2}}");
+        check("{a: {b::c: 1}}", "{a:{b::c:1}}");
+        check("a::: 1", "{a:::1}");
+        check("[1]", "[1]");
+        check("", "null");
+        check("{a.b: 1, c: 2}", "{a.b:1,c:2}");
     }
 
     #[test]

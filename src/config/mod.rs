@@ -19,6 +19,7 @@ mod endpoint;
 mod expand;
 mod extensions;
 mod fields;
+mod gates;
 mod go_duration;
 mod item;
 mod keywords;
@@ -48,6 +49,6 @@ mod yaml;
 
 pub use cgroup::{memory_limit, memory_limit_below};
 pub use diagnostic::{Diagnostic, Severity};
-pub use load::{Loaded, Source, load};
+pub use load::{Layers, Loaded, Source, load, load_layers};
 pub use schema::json_schema;
 pub use settings::Config;

@@ -4,6 +4,7 @@ use super::endpoint;
 use super::fields::Fields;
 use super::item::Item;
 use super::settings::{LogFormat, LogLevel, TelemetrySettings};
+use crate::admin::Spelling;
 
 /// The Collector's default.
 const METRICS_ADDRESS: &str = "localhost:8888";
@@ -14,6 +15,7 @@ pub(crate) fn decode(item: Option<&Item<'_>>) -> TelemetrySettings {
         log_level: LogLevel::Info,
         log_format: LogFormat::Console,
         metrics_address: Some(METRICS_ADDRESS.to_owned()),
+        metrics_spelling: Spelling::default(),
     };
     let Some(mut fields) = item.and_then(Item::fields) else {
         return settings;
@@ -109,11 +111,14 @@ fn decode_metrics(mut fields: Fields<'_>, settings: &mut TelemetrySettings) {
         settings.metrics_address = Some(address);
     }
     if let Some(readers) = fields.get("readers") {
-        let found: Vec<String> = readers.list().iter().filter_map(reader).collect();
+        let found: Vec<_> = readers.list().iter().filter_map(reader).collect();
         if found.len() > 1 {
             readers.error("more than one Prometheus reader: expected one");
         }
-        settings.metrics_address = found.into_iter().next().or(settings.metrics_address.take());
+        if let Some((address, spelling)) = found.into_iter().next() {
+            settings.metrics_address = Some(address);
+            settings.metrics_spelling = spelling;
+        }
     }
     fields.no_effect("views", "all metrics are served as they are");
     if !on {
@@ -121,8 +126,8 @@ fn decode_metrics(mut fields: Fields<'_>, settings: &mut TelemetrySettings) {
     }
 }
 
-/// One reader: a Prometheus address.
-fn reader(item: &Item<'_>) -> Option<String> {
+/// One reader: a Prometheus address, and how names are spelled there.
+fn reader(item: &Item<'_>) -> Option<(String, Spelling)> {
     let mut fields = item.fields()?;
     fields.not_yet(
         "periodic",
@@ -139,7 +144,11 @@ fn reader(item: &Item<'_>) -> Option<String> {
     let mut exporter = pull.require("exporter", "`prometheus`")?.fields()?;
     // Both spellings are in the declarative configuration of OpenTelemetry.
     let development = exporter.fields("prometheus/development");
-    let mut prometheus = exporter.fields("prometheus").or(development)?;
+    let prometheus = exporter.fields("prometheus").or(development)?;
+    decode_prometheus(prometheus)
+}
+
+fn decode_prometheus(mut prometheus: Fields<'_>) -> Option<(String, Spelling)> {
     let host = prometheus
         .string("host")
         .unwrap_or_else(|| "localhost".to_owned());
@@ -147,15 +156,18 @@ fn reader(item: &Item<'_>) -> Option<String> {
         .get("port")
         .map_or(Some(8888), |item| item.u64_in(0, 65535));
     prometheus.accept(&[
-        "without_scope_info",
-        "without_type_suffix",
-        "without_units",
         "with_resource_constant_labels",
         "translation_strategy",
         "scope_info_enabled",
         "target_info_enabled",
         "resource_constant_labels",
     ]);
+    let mut with = |key| prometheus.boolean(key) == Some(false);
+    let spelling = Spelling {
+        type_suffix: with("without_type_suffix"),
+        units: with("without_units"),
+        scope: with("without_scope_info"),
+    };
     let port = port?;
     let address = if host.contains(':') {
         format!("[{host}]:{port}")
@@ -168,5 +180,5 @@ fn reader(item: &Item<'_>) -> Option<String> {
             .error("`host` is not a host name or address");
         return None;
     }
-    Some(address)
+    Some((address, spelling))
 }

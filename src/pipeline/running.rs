@@ -19,6 +19,7 @@ use crate::sampler::{Delivery, Intake, Sampler, SamplerStats, Shared};
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -162,6 +163,7 @@ impl Pipeline {
         };
         let metrics = Arc::new(Metrics::new(
             parts.sources(clock.clone(), admin.board.started()),
+            config.telemetry.metrics_spelling,
         ));
         health.watch(
             samplers
@@ -293,6 +295,24 @@ impl Pipeline {
     #[must_use]
     pub fn services(&self) -> &Services {
         &self.shared.services
+    }
+
+    /// Whether all that was acknowledged is folded, all ticks up to now have fired, and every kept span has left. For
+    /// tests that drive the clock: nothing happens then before it moves or a request comes.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let log = self.shared.log.stats();
+        self.samplers.iter().all(|sampler| {
+            let stats = &sampler.stats;
+            // A worker counts a kept span as awaiting before it says that it has read or seen the time so far.
+            stats.read.load(Ordering::Acquire) >= log.end
+                && stats.log_time.load(Ordering::Acquire) >= log.now
+                && sampler
+                    .deliveries
+                    .iter()
+                    .all(|delivery| delivery.awaiting() == 0)
+        })
     }
 
     /// Bytes that receivers hold, and may hold.

@@ -4,6 +4,7 @@
 
 mod answers;
 mod canary;
+mod command_line;
 mod layers;
 mod schema;
 mod values;

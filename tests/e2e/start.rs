@@ -1,12 +1,13 @@
 //! Starts that must fail, clearly and without harm: a directory in use, a taken port, a config with errors.
 
 use crate::support::daemon::{Place, run_to_end};
-use crate::support::recipe::{ERRORS, Recipe};
+use crate::support::recipe::{ALL, ERRORS, Recipe};
 use crate::support::sender::send_grpc;
 use crate::support::sink::Sink;
 use crate::support::traffic::request;
 use crate::support::wait::until;
 use std::net::TcpListener;
+use std::process::Command;
 
 const OTHER_PORTS: [&str; 3] = [
     "receivers.otlp.protocols.grpc.endpoint=127.0.0.1:0",
@@ -97,4 +98,35 @@ fn a_config_with_errors_is_not_started() {
         );
     }
     assert!(!place.path().join("log").exists());
+}
+
+/// Scripts around a Collector look for this.
+#[test]
+fn where_it_stands_in_for_a_collector_it_is_refused_as_one() {
+    let recipe = Recipe::new("[{name: a, type: allways_sample}]", &[]).exporter("debug", "{}");
+    let place = Place::new(&recipe).environment("TAILWATER_COMPAT", "strict");
+    let (code, printed) = run_to_end(&mut place.command("run"));
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(printed.contains("Error: "), "{printed}");
+    let gate = "--feature-gates=-processor.tailsamplingprocessor.recordpolicy,no.such";
+    let recipe = Recipe::new(ALL, &[]).exporter("debug", "{}");
+    let (code, printed) = run_to_end(Place::new(&recipe).command("run").arg(gate));
+    assert_eq!(code, Some(78), "{printed}");
+    assert!(
+        printed.contains("unknown feature gate `no.such`"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn tells_its_version() {
+    for flag in ["--version", "-v"] {
+        let printed = Command::new(env!("CARGO_BIN_EXE_tailwater"))
+            .arg(flag)
+            .output()
+            .unwrap();
+        let expected = format!("tailwater version {}\n", env!("CARGO_PKG_VERSION"));
+        assert_eq!(String::from_utf8_lossy(&printed.stdout), expected);
+        assert!(printed.status.success());
+    }
 }

@@ -1,7 +1,7 @@
 //! The root, `extensions` and `service`.
 
 use super::Key;
-use super::Shape::{self, Block, Ignored, Many, Named, Text, Whole, Words};
+use super::Shape::{self, Block, Flag, Ignored, Many, Named, Text, Whole, Words};
 use super::exporters::EXPORTERS;
 use super::receivers::RECEIVERS;
 use super::sampler::PROCESSORS;
@@ -58,9 +58,13 @@ const LOGS: Shape = Block(&[
 const PROMETHEUS: Shape = Block(&[
     Key::new("host", Text, "localhost."),
     Key::new("port", Whole, "8888."),
-    Key::ignored("without_scope_info"),
-    Key::ignored("without_type_suffix"),
-    Key::ignored("without_units"),
+    Key::new("without_scope_info", Flag, "false: labels name the scope."),
+    Key::new(
+        "without_type_suffix",
+        Flag,
+        "false: counters end in _total.",
+    ),
+    Key::new("without_units", Flag, "false: units stand in the names."),
     Key::ignored("with_resource_constant_labels"),
     Key::ignored("translation_strategy"),
     Key::ignored("scope_info_enabled"),

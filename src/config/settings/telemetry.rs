@@ -1,5 +1,7 @@
 //! Checked `service.telemetry`.
 
+use crate::admin::Spelling;
+
 /// Lowest level that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum LogLevel {
@@ -33,4 +35,6 @@ pub struct TelemetrySettings {
     pub log_format: LogFormat,
     /// `host:port` of `/metrics`; the Collector's default `localhost:8888`. None: `metrics.level: none`.
     pub metrics_address: Option<String>,
+    /// How the Collector's own metrics are spelled there; as they are unless the reader says otherwise.
+    pub metrics_spelling: Spelling,
 }

@@ -1,0 +1,68 @@
+// Command peer is a Collector of stock modules: whatever stands beside tail_sampling in the recorded cases, and the
+// processors that stand beside it in real files. Nothing in it is ours, so that its answers are the Collector's.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/provider/envprovider"
+	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
+	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/debugexporter"
+	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
+	"go.opentelemetry.io/collector/otelcol"
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/collector/processor/batchprocessor"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
+)
+
+// Set by the linker to the release that go.mod names.
+var version = "unknown"
+
+func components() (otelcol.Factories, error) {
+	receivers, err := otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
+	if err != nil {
+		return otelcol.Factories{}, err
+	}
+	processors, err := otelcol.MakeFactoryMap[processor.Factory](
+		append(beside(), batchprocessor.NewFactory(), tailsamplingprocessor.NewFactory())...,
+	)
+	if err != nil {
+		return otelcol.Factories{}, err
+	}
+	exporters, err := otelcol.MakeFactoryMap[exporter.Factory](
+		debugexporter.NewFactory(),
+		otlphttpexporter.NewFactory(),
+	)
+	return otelcol.Factories{
+		Receivers:  receivers,
+		Processors: processors,
+		Exporters:  exporters,
+		Telemetry:  otelconftelemetry.NewFactory(),
+	}, err
+}
+
+func main() {
+	places := confmap.ResolverSettings{
+		DefaultScheme: "env",
+		ProviderFactories: []confmap.ProviderFactory{
+			envprovider.NewFactory(), fileprovider.NewFactory(), yamlprovider.NewFactory(),
+		},
+	}
+	command := otelcol.NewCommand(otelcol.CollectorSettings{
+		BuildInfo:              component.BuildInfo{Command: "peer", Description: "Stock Collector", Version: version},
+		Factories:              components,
+		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: places},
+	})
+	if err := command.Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "ended with an error:", err)
+		os.Exit(1)
+	}
+}
