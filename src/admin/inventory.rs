@@ -12,6 +12,8 @@ pub enum Kind {
     Counter,
     /// Up and down.
     Gauge,
+    /// Counts by upper bound, with the number and the sum of all.
+    Histogram,
 }
 
 /// When a metric is on the page.
@@ -122,7 +124,7 @@ inventory! {
     DECISIONS: Counter "tailwater_decisions_total" in "{traces}" by ["pipeline", "policy", "outcome", "evidence"] FirstEvent,
         "Traces decided, by the policy that decided (empty: none wanted it), keep or drop, and why then.";
     LATE_SPANS: Counter "tailwater_late_spans_total" in "{spans}" by ["pipeline", "outcome"] Always,
-        "Spans that came after their trace's decision and followed it.";
+        "Spans that came after their trace's decision and followed it, as long as it was remembered.";
     SKELETON_BYTES: Gauge "tailwater_skeleton_bytes" in "By" by ["pipeline"] Always,
         "Summaries of undecided traces.";
     DECISION_IDS: Gauge "tailwater_decision_memory_traces" in "{traces}" by ["pipeline"] Always,
@@ -182,15 +184,29 @@ inventory! {
     POLICY_EXECUTIONS: Counter "otelcol_processor_tail_sampling_sampling_policy_execution_count" in "{executions}" by ["policy"] Always,
         "How often each policy was asked.";
     POLICY_ERRORS: Counter "otelcol_processor_tail_sampling_sampling_policy_evaluation_error" in "{errors}" by [] Always,
-        "Always 0: what could fail in a policy is refused at load.";
+        "Policies that could not be evaluated: a condition failed, and its `error_mode` is `propagate`.";
     NEW_TRACES: Counter "otelcol_processor_tail_sampling_new_trace_id_received" in "{traces}" by [] FirstEvent,
         "Traces that began.";
     EARLY_RELEASES: Counter "otelcol_processor_tail_sampling_early_releases_from_cache_decision" in "{spans}" by ["sampled"] FirstEvent,
-        "Spans that came after their trace's decision and followed it.";
+        "Spans that came after their trace's decision and followed it, as long as it was remembered.";
     TRACES_ON_MEMORY: Gauge "otelcol_processor_tail_sampling_sampling_traces_on_memory" in "{traces}" by [] Always,
-        "Traces that are not decided.";
+        "Traces that are not decided; under compat: strict all that the table holds, decided ones included. As of a tick.";
     DROPPED_TOO_EARLY: Counter "otelcol_processor_tail_sampling_sampling_trace_dropped_too_early" in "{traces}" by [] Always,
-        "Always 0: no trace goes without a decision.";
+        "Ids that were due and of which nothing was left. Only under compat: strict: else no trace goes without a decision.";
+    TOO_LARGE: Counter "otelcol_processor_tail_sampling_traces_dropped_too_large" in "{traces}" by [] FirstEvent,
+        "Traces over maximum_trace_size_bytes, dropped without asking a policy. Only under compat: strict.";
+    MALFORMED_STATES: Counter "otelcol_processor_tail_sampling_count_spans_with_unparseable_tracestate" in "{spans}" by [] FirstEvent,
+        "Kept spans whose tracestate could not be parsed when a threshold was to be written.";
+    SPANS_SAMPLED: Counter "otelcol_processor_tail_sampling_count_spans_sampled" in "{spans}" by ["policy", "sampled", "decision"] FirstEvent,
+        "Spans of the traces that each policy voted on. With the gate metricstatcountspanssampled.";
+    BYTES_SAMPLED: Counter "otelcol_processor_tail_sampling_count_bytes_sampled" in "By" by ["policy", "sampled", "decision"] FirstEvent,
+        "Bytes of these traces, as the Collector would encode them. With the gate metricstatcountbytessampled.";
+    TICK_TIME: Histogram "otelcol_processor_tail_sampling_sampling_decision_timer_latency" in "ms" by [] Always,
+        "How long ticks took.";
+    LATE_AGE: Histogram "otelcol_processor_tail_sampling_sampling_late_span_age" in "s" by [] FirstEvent,
+        "From a decision to a piece that came after it and found its trace in the table. Only under compat: strict.";
+    REMOVAL_AGE: Histogram "otelcol_processor_tail_sampling_sampling_trace_removal_age" in "s" by [] FirstEvent,
+        "From a trace's first piece to when the table forgot it. Only under compat: strict.";
 
     // Process.
     UPTIME: Counter "otelcol_process_uptime" in "s" by [] Always,

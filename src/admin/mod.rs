@@ -11,6 +11,7 @@ mod board;
 mod families;
 mod go_time;
 mod health_check;
+mod histograms;
 mod inventory;
 mod metrics;
 mod observe;

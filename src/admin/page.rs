@@ -2,10 +2,12 @@
 //!
 //! No recorder is installed for the whole process, so that two pipelines in one process keep apart.
 
+use super::histograms::{Counted, Histograms};
 use super::inventory::{INVENTORY, Kind, Metric};
 use super::spelling::Spelling;
 use metrics::{Key, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use std::cell::RefCell;
 
 static METADATA: Metadata<'static> = Metadata::new("tailwater", Level::INFO, None);
 
@@ -13,6 +15,7 @@ pub(super) struct Page {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     spelling: Spelling,
+    histograms: RefCell<Histograms>,
 }
 
 impl Page {
@@ -24,6 +27,8 @@ impl Page {
             match metric.kind {
                 Kind::Counter => recorder.describe_counter(name, None, metric.help.into()),
                 Kind::Gauge => recorder.describe_gauge(name, None, metric.help.into()),
+                // Written by `histograms`: the client counts observations, ours are counted where they happen.
+                Kind::Histogram => {}
             }
         }
         let handle = recorder.handle();
@@ -31,7 +36,18 @@ impl Page {
             recorder,
             handle,
             spelling,
+            histograms: RefCell::default(),
         }
+    }
+
+    /// Sets a histogram without labels of its own to what it has counted.
+    pub(super) fn histogram(&self, metric: &'static Metric, counted: Counted) {
+        debug_assert!(metric.kind == Kind::Histogram, "{}", metric.name);
+        let labels = self.spelling.labels(metric);
+        let name = self.spelling.name(metric);
+        self.histograms
+            .borrow_mut()
+            .set(metric, &name, &labels, counted);
     }
 
     /// Sets a counter to its total; it never goes back.
@@ -79,7 +95,7 @@ impl Page {
     }
 
     pub(super) fn render(&self) -> String {
-        self.handle.render()
+        self.handle.render() + &self.histograms.borrow().text()
     }
 }
 

@@ -31,6 +31,7 @@ fn row(out: &mut String, metric: &Metric) {
     let kind = match metric.kind {
         Kind::Counter => "counter",
         Kind::Gauge => "gauge",
+        Kind::Histogram => "histogram",
     };
     let mark = if metric.appears == Appears::FirstEvent {
         " \\*"

@@ -30,6 +30,10 @@ pub struct SamplerSource {
     pub deliveries: Vec<(String, Arc<Delivery>)>,
     /// Its decision log.
     pub decisions: Stream,
+    /// Spans are counted by policy.
+    pub counts_spans: bool,
+    /// Bytes are counted by policy.
+    pub counts_bytes: bool,
 }
 
 /// An exporter of the config.

@@ -9,7 +9,7 @@ use super::decoder::{join, join_typed};
 use super::diagnostic::Severity;
 use super::item::Item;
 use super::nearest::nearest;
-use super::node::Entry;
+use super::node::{Entry, Value};
 
 /// A mapping whose keys are known.
 pub(crate) struct Fields<'a> {
@@ -18,6 +18,8 @@ pub(crate) struct Fields<'a> {
     known: Vec<&'static str>,
     /// Those of `known` that are refused.
     later: Vec<&'static str>,
+    /// Unknown ones that are ignored, with a warning.
+    ignored: Vec<&'a str>,
 }
 
 impl<'a> Fields<'a> {
@@ -27,6 +29,7 @@ impl<'a> Fields<'a> {
             entries,
             known: Vec::new(),
             later: Vec::new(),
+            ignored: Vec::new(),
         }
     }
 
@@ -148,6 +151,23 @@ impl<'a> Fields<'a> {
         self.entries
             .iter()
             .filter(|entry| !self.known.contains(&entry.key.as_str()))
+            .filter(|entry| !self.ignored.contains(&entry.key.as_str()))
+    }
+
+    /// Ignores unknown keys with a mapping below, each with a warning.
+    pub(crate) fn ignore_blocks(&mut self, message: impl Fn(&str) -> String) {
+        let blocks = self
+            .rest()
+            .filter(|entry| matches!(entry.node.value, Value::Map(_)));
+        let blocks: Vec<&Entry> = blocks.collect();
+        for entry in blocks {
+            let path = join(&self.item.path, &entry.key);
+            let message = message(&entry.key);
+            self.item
+                .decoder
+                .at_key(Severity::Warning, entry, &path, message, None);
+            self.ignored.push(&entry.key);
+        }
     }
 
     /// Takes every key, so that none is reported as unknown.

@@ -8,6 +8,7 @@ use super::keywords;
 use super::leaves;
 use super::limiting;
 use super::nearest::nearest;
+use super::settings::SamplingStrategy;
 use crate::rules::{PolicyKind, PolicySpec};
 
 /// Where a policy stands: which types may stand there differs.
@@ -49,13 +50,19 @@ const LATER: [(&str, &str); 2] = [
 const COMBINING: [&str; 4] = ["and", "not", "drop", "composite"];
 
 /// Decodes the list. Names must be unique at the top level.
-pub(crate) fn decode(item: &Item<'_>) -> Vec<PolicySpec> {
+pub(crate) fn decode(item: &Item<'_>, strategy: SamplingStrategy) -> Vec<PolicySpec> {
     let mut first: HashMap<String, String> = HashMap::new();
     let mut out = Vec::new();
     for item in item.list() {
         let Some(policy) = policy(&item, Level::Top, &mut first) else {
             continue;
         };
+        if strategy == SamplingStrategy::SpanIngest && policy.kind.is_stateful() {
+            item.error_help(
+                "`span-ingest` asks policies for each piece alone, and this one needs the whole trace",
+                "leave the policy out, or use `sampling_strategy: trace-complete` (the default)",
+            );
+        }
         out.push(policy);
     }
     out
@@ -125,6 +132,7 @@ fn kind(fields: &mut Fields<'_>, item: &Item<'_>, level: Level) -> Option<Policy
     };
     let block = fields.get(known);
     ignore_other_blocks(fields, known);
+    ignore_unknown_blocks(fields);
     if !allowed(known, level) {
         refuse_nesting(item, known, level);
         return None;
@@ -194,6 +202,16 @@ fn ignore_other_blocks(fields: &mut Fields<'_>, kind: &str) {
     {
         fields.no_effect(other, why);
     }
+}
+
+/// The Collector keeps unknown keys of a policy for its extensions when they hold a mapping or nothing, and does nothing
+/// with them. A misspelt block is among them, so it is worth a warning; scalars and lists are errors there as here.
+fn ignore_unknown_blocks(fields: &mut Fields<'_>) {
+    let known = || LEAVES.iter().chain(&COMBINING).copied();
+    fields.ignore_blocks(|key| match nearest(key, known()) {
+        Some(close) => format!("has no effect: did you mean `{close}`?"),
+        None => "has no effect: no policy type has this name".to_owned(),
+    });
 }
 
 fn decode_kind(fields: &Fields<'_>, kind: &str, block: Option<&Item<'_>>) -> Option<PolicyKind> {

@@ -61,6 +61,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         "compat",
         &[("strict", Compat::Strict), ("lossless", Compat::Lossless)],
     );
+    let sampling_strategy = strategy(&mut fields);
     let instance = Instance {
         id: id.text.clone(),
         decision_wait: wait.unwrap_or(DECISION_WAIT),
@@ -76,11 +77,11 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         maximum_trace_size_bytes: fields.u64("maximum_trace_size_bytes").filter(|n| *n > 0),
         maximum_trace_spans: fields.u64("maximum_trace_spans").filter(|n| *n > 0),
         late_window: fields.duration("late_window").unwrap_or(LATE_WINDOW),
-        sampling_strategy: strategy(&mut fields),
+        sampling_strategy,
         num_shards: num_shards(&mut fields),
         compat_version: compat_version(&mut fields),
         policies: policies
-            .map(|item| policies::decode(&item))
+            .map(|item| policies::decode(&item, sampling_strategy))
             .unwrap_or_default(),
         buffer: fields.get("buffer").and_then(|item| buffer::decode(&item)),
         memory: fields.get("memory").and_then(|item| memory::decode(&item)),

@@ -144,6 +144,8 @@ impl Parts<'_> {
                         .zip(sampler.deliveries.iter().cloned())
                         .collect(),
                     decisions: sampler.decisions.clone(),
+                    counts_spans: self.config.gates.count_spans_sampled,
+                    counts_bytes: self.config.gates.count_bytes_sampled,
                 }
             };
         instances.map(source).collect()

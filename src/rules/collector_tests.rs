@@ -149,9 +149,10 @@ impl Rig {
         };
         (self.answers, self.votes) = (Vec::new(), Vec::new());
         let (limits, answers) = (&mut self.limits, &mut self.answers);
+        let mut now = second * SECOND;
         let mut grants = Granting {
             limits,
-            now: second * SECOND,
+            now: &mut now,
             answers,
         };
         let votes = &mut self.votes;

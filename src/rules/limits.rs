@@ -363,9 +363,15 @@ impl State {
 #[derive(Debug)]
 pub(crate) struct Granting<'a> {
     pub(crate) limits: &'a mut Limits,
-    pub(crate) now: u64,
+    /// Moves on with each question, as the clock of whoever asks one after another does: a bucket that is full again
+    /// within microseconds is full at the next question.
+    pub(crate) now: &'a mut u64,
     pub(crate) answers: &'a mut Vec<u64>,
 }
+
+/// From one question to the next. What it adds is not added again at the next tick: tokens come for the time since the
+/// last grant.
+const QUESTION: u64 = 1000;
 
 impl Grant for Granting<'_> {
     fn grant(&mut self, limiter: usize, ask: Ask) -> u64 {
@@ -376,9 +382,10 @@ impl Grant for Granting<'_> {
         let answer = match cut {
             Some(cut) if ask.randomness >= cut && self.limits.affords(limiter, ask) => cut,
             Some(_) => NEVER,
-            None if self.limits.take(limiter, ask, self.now) => ALWAYS,
+            None if self.limits.take(limiter, ask, *self.now) => ALWAYS,
             None => NEVER,
         };
+        *self.now += QUESTION;
         self.answers.push(answer);
         answer
     }
@@ -496,9 +503,10 @@ mod tests {
         ];
         limits.cut(0, &mut asks, 100 * SECOND);
         let mut answers = Vec::new();
+        let mut now = 100 * SECOND;
         let mut granting = Granting {
             limits: &mut limits,
-            now: 100 * SECOND,
+            now: &mut now,
             answers: &mut answers,
         };
         let said: Vec<u64> = [50, 40, 30, 20, 10]

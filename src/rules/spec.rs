@@ -159,6 +159,29 @@ pub enum PolicyKind {
 }
 
 impl PolicyKind {
+    /// It needs the whole trace: `span-ingest` cannot ask it for a piece alone. As the Collector has it: limiters, an
+    /// upper bound on time or spans, and what holds one of these; percentiles of ours.
+    #[must_use]
+    pub fn is_stateful(&self) -> bool {
+        match self {
+            Self::RateLimiting { .. }
+            | Self::BytesLimiting { .. }
+            | Self::LatencyPercentile { .. } => true,
+            Self::Latency {
+                upper_threshold_ms, ..
+            } => *upper_threshold_ms > 0,
+            Self::SpanCount { max_spans, .. } => *max_spans > 0,
+            Self::And(children) | Self::Drop(children) => {
+                children.iter().any(|child| child.kind.is_stateful())
+            }
+            Self::Not(child) => child.kind.is_stateful(),
+            Self::Composite { children, .. } => {
+                children.iter().any(|(child, _)| child.kind.is_stateful())
+            }
+            _ => false,
+        }
+    }
+
     /// The `type` in the file.
     #[must_use]
     pub fn type_name(&self) -> &'static str {

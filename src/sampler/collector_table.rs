@@ -27,8 +27,8 @@ pub struct TableLimits {
 pub(crate) enum Found {
     /// A cache has its decision.
     Cached(Remembered),
-    /// It is decided and still in the map: since this second.
-    Decided(Remembered, u32),
+    /// It is decided and still in the map: since this second, unless that is not to be measured.
+    Decided(Remembered, Option<u32>),
     /// Its slot among the skeletons.
     Undecided(u32),
     /// Nothing.
@@ -47,7 +47,7 @@ pub(crate) struct Evicted {
 #[derive(Debug, Clone, Copy)]
 enum State {
     Undecided(u32),
-    Decided(Remembered, u32),
+    Decided(Remembered, Option<u32>),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -212,12 +212,12 @@ impl CollectorTable {
         (due.into_iter().map(|(_, slot)| slot).collect(), gone)
     }
 
-    /// A trace is decided at `second`. It leaves the map when a cache takes its decision; then the second of its arrival.
+    /// A trace is decided, at `second` if late pieces are to be measured from there. It leaves the map when a cache takes its decision; then the second of its arrival.
     pub(crate) fn decided(
         &mut self,
         trace: TraceId,
         remembered: Remembered,
-        second: u32,
+        second: Option<u32>,
     ) -> Option<u32> {
         if let Some(entry) = self.entries.get(&trace)
             && let Some(batch) = self.batches.get_mut(&entry.due)
@@ -261,7 +261,7 @@ impl CollectorTable {
             order: self.next_order,
             arrived: second,
             due: 0,
-            state: State::Decided(remembered, second),
+            state: State::Decided(remembered, Some(second)),
         };
         self.decided += usize::from(self.entries.insert(trace, entry).is_none());
         self.arrivals.push_back((trace, entry.order));
@@ -331,7 +331,7 @@ mod tests {
         table.open(A, 12, 3, 9);
         assert_eq!(table.take_due(5), (vec![], 0));
         assert_eq!(table.take_due(6), (vec![12], 0));
-        table.decided(A, remembered(true), 6);
+        table.decided(A, remembered(true), Some(6));
         assert_eq!(table.take_due(7), (vec![], 1), "nothing is left of B");
         assert_eq!(
             table.take_due(9),
@@ -346,10 +346,10 @@ mod tests {
         table.open(A, 1, 0, 2);
         table.open(B, 2, 0, 2);
         table.take_due(2);
-        assert_eq!(table.decided(A, remembered(true), 2), None);
-        assert_eq!(table.decided(B, remembered(false), 2), Some(0));
+        assert_eq!(table.decided(A, remembered(true), Some(2)), None);
+        assert_eq!(table.decided(B, remembered(false), Some(2)), Some(0));
         assert_eq!(table.len(), 1);
-        assert_eq!(table.find(A), Found::Decided(remembered(true), 2));
+        assert_eq!(table.find(A), Found::Decided(remembered(true), Some(2)));
         assert_eq!(table.find(B), Found::Cached(remembered(false)));
         assert_eq!(
             table.find(TraceId(9 << 64 | 2)),

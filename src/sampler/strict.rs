@@ -183,6 +183,7 @@ impl Partition {
     ) {
         let forgotten = decision.evidence == Evidence::Evicted;
         let unmatched = decision.evidence == Evidence::Unmatched;
+        let too_large = decision.evidence == Evidence::TooLarge;
         let left = match &mut self.table {
             _ if forgotten => return,
             None if unmatched => return,
@@ -191,11 +192,13 @@ impl Partition {
                 table.cache(decision.trace, remembered);
                 table.forget(decision.trace)
             }
-            Some(table) => table.decided(decision.trace, remembered, second),
+            Some(table) => {
+                // The Collector does not measure how late pieces of a trace are that was too large.
+                let measured = (!too_large).then_some(second);
+                table.decided(decision.trace, remembered, measured)
+            }
         };
-        if decision.evidence == Evidence::TooLarge {
-            add(&stats.too_large, 1);
-        }
+        add(&stats.too_large, u64::from(too_large));
         if let Some(arrived) = left {
             stats
                 .removal_age

@@ -350,8 +350,10 @@ impl Worker {
                 return self.late(piece, place, second, (remembered, true));
             }
             Found::Decided(remembered, since) => {
-                let age = second.saturating_sub(since);
-                self.parts.stats.late_age.observe(u64::from(age));
+                if let Some(since) = since {
+                    let age = second.saturating_sub(since);
+                    self.parts.stats.late_age.observe(u64::from(age));
+                }
                 return self.late(piece, place, second, (remembered, false));
             }
             Found::New => self.open(owner, piece, second),
@@ -514,7 +516,7 @@ impl Worker {
         self.answers.clear();
         let mut grants = Granting {
             limits: &mut self.limits,
-            now: self.budget_time,
+            now: &mut self.budget_time,
             answers: &mut self.answers,
         };
         let stats = &self.parts.stats;

@@ -1,9 +1,11 @@
 //! The Collector's own metrics of `tail_sampling`. All instances add up in one series, as theirs do; policies of a named
 //! instance carry its name (`edge.errors`).
 
+use crate::admin::histograms::Counted;
 use crate::admin::inventory::{
-    DROPPED_TOO_EARLY, EARLY_RELEASES, GLOBAL_TRACES, NEW_TRACES, POLICY_ERRORS, POLICY_EXECUTIONS,
-    POLICY_TRACES, TRACES_ON_MEMORY,
+    BYTES_SAMPLED, DROPPED_TOO_EARLY, EARLY_RELEASES, GLOBAL_TRACES, LATE_AGE, MALFORMED_STATES,
+    Metric, NEW_TRACES, POLICY_ERRORS, POLICY_EXECUTIONS, POLICY_TRACES, REMOVAL_AGE,
+    SPANS_SAMPLED, TICK_TIME, TOO_LARGE, TRACES_ON_MEMORY,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::SamplerSource;
@@ -20,16 +22,55 @@ pub(super) fn fill(page: &Page, samplers: &[SamplerSource]) {
             .sum()
     };
     page.count_events(&NEW_TRACES, &[], sum(|stats| &stats.new_traces));
-    page.count_events(&EARLY_RELEASES, &["true"], sum(|stats| &stats.late_kept));
+    page.count_events(&EARLY_RELEASES, &["true"], sum(|stats| &stats.cached_kept));
     page.count_events(
         &EARLY_RELEASES,
         &["false"],
-        sum(|stats| &stats.late_dropped),
+        sum(|stats| &stats.cached_dropped),
     );
-    page.amount(&TRACES_ON_MEMORY, &[], sum(|stats| &stats.undecided_traces));
-    page.count(&DROPPED_TOO_EARLY, &[], 0);
+    page.amount(&TRACES_ON_MEMORY, &[], sum(|stats| &stats.held_traces));
+    page.count_events(&TOO_LARGE, &[], sum(|stats| &stats.too_large));
+    let malformed = sum(|stats| &stats.malformed_trace_states);
+    page.count_events(&MALFORMED_STATES, &[], malformed);
+    let gone = sum(|stats| &stats.dropped_too_early);
+    page.count(&DROPPED_TOO_EARLY, &[], gone);
+    times(page, samplers);
     policies(page, samplers);
     decided(page, samplers);
+}
+
+fn times(page: &Page, samplers: &[SamplerSource]) {
+    let (mut ticks, mut late, mut removed) = <(Counted, Counted, Counted)>::default();
+    for sampler in samplers {
+        ticks.add(sampler.stats.tick_ms.read());
+        late.add(sampler.stats.late_age.read());
+        removed.add(sampler.stats.removal_age.read());
+    }
+    // The first tick makes it appear.
+    if ticks.number > 0 {
+        page.histogram(&TICK_TIME, ticks);
+    }
+    for (metric, counted) in [(&LATE_AGE, late), (&REMOVAL_AGE, removed)] {
+        if counted.number > 0 {
+            page.histogram(metric, counted);
+        }
+    }
+}
+
+/// Spans or bytes of the traces that policies voted on.
+fn volume<'a>(
+    page: &Page,
+    metric: &'static Metric,
+    counted: impl Iterator<Item = (&'a SamplerSource, &'a str, Vote, u64)>,
+) {
+    let mut sums = BTreeMap::<(String, &str), (Vote, u64)>::new();
+    for (sampler, policy, vote, amount) in counted.filter(|(.., vote, _)| *vote != Vote::Failed) {
+        let policy = full_name(&sampler.processor, policy);
+        sums.entry((policy, decision(vote))).or_insert((vote, 0)).1 += amount;
+    }
+    for ((policy, decision), (vote, amount)) in &sums {
+        page.count_events(metric, &[policy, sampled(*vote), decision], *amount);
+    }
 }
 
 fn policies(page: &Page, samplers: &[SamplerSource]) {
@@ -48,6 +89,18 @@ fn policies(page: &Page, samplers: &[SamplerSource]) {
         }
     }
     page.count(&POLICY_ERRORS, &[], failed);
+    let spans = samplers.iter().filter(|sampler| sampler.counts_spans);
+    let spans = spans.flat_map(|sampler| {
+        let votes = sampler.stats.vote_spans();
+        votes.map(move |(policy, vote, spans)| (sampler, policy, vote, spans))
+    });
+    volume(page, &SPANS_SAMPLED, spans);
+    let bytes = samplers.iter().filter(|sampler| sampler.counts_bytes);
+    let bytes = bytes.flat_map(|sampler| {
+        let votes = sampler.stats.vote_bytes();
+        votes.map(move |(policy, vote, bytes)| (sampler, policy, vote, bytes))
+    });
+    volume(page, &BYTES_SAMPLED, bytes);
     for (policy, traces) in &asked {
         page.count(&POLICY_EXECUTIONS, &[policy], *traces);
     }
@@ -64,7 +117,14 @@ fn decided(page: &Page, samplers: &[SamplerSource]) {
         .flat_map(|sampler| sampler.stats.decisions())
     {
         let sum = match (evidence, keep) {
-            (Evidence::Oversize | Evidence::Late, _) => continue,
+            (
+                Evidence::Oversize
+                | Evidence::TooLarge
+                | Evidence::Evicted
+                | Evidence::Discarded
+                | Evidence::Late,
+                _,
+            ) => continue,
             (_, true) => &mut kept,
             (_, false) if policy.is_empty() => &mut unwanted,
             // Only a `drop` policy decides against a trace.
