@@ -34,4 +34,6 @@ pub(crate) use span_count::count_spans;
 pub use split::{Piece, PieceBlock, Split, split};
 pub use stitch::{Stitch, StitchError};
 pub use value::AnyValue;
+pub(crate) use value::{any_value, key_value};
 pub use wire::WireError;
+pub(crate) use wire::{Cursor, Value as WireValue};

@@ -6,6 +6,7 @@ mod facts;
 mod fold;
 mod go_regex;
 mod keyword;
+pub mod ottl;
 mod percentiles;
 mod probabilistic;
 mod program;
