@@ -11,6 +11,7 @@ mod buffer;
 mod catalogue;
 mod cgroup;
 mod component;
+mod conditions;
 mod decoder;
 mod delivery;
 mod diagnostic;

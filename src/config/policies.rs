@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::conditions;
 use super::fields::Fields;
 use super::item::Item;
 use super::keywords;
@@ -23,7 +24,7 @@ enum Level {
     Share,
 }
 
-const LEAVES: [&str; 14] = [
+const LEAVES: [&str; 15] = [
     "always_sample",
     "latency",
     "status_code",
@@ -36,17 +37,12 @@ const LEAVES: [&str; 14] = [
     "trace_flags",
     "rate_limiting",
     "bytes_limiting",
+    "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
 ];
 /// The Collector's and ours that are still to come, with what to do meanwhile.
-const LATER: [(&str, &str); 2] = [
-    (
-        "ottl_condition",
-        "use `string_attribute`, `numeric_attribute`, `boolean_attribute`, `status_code` or `latency`",
-    ),
-    ("evaluation_score", "leave the policy out"),
-];
+const LATER: [(&str, &str); 1] = [("evaluation_score", "leave the policy out")];
 const COMBINING: [&str; 4] = ["and", "not", "drop", "composite"];
 
 /// Decodes the list. Names must be unique at the top level.
@@ -248,6 +244,7 @@ fn decode_kind(fields: &Fields<'_>, kind: &str, block: Option<&Item<'_>>) -> Opt
         ("composite", Some(block)) => limiting::composite(block, |item| {
             policy(item, Level::Share, &mut HashMap::new())
         }),
+        ("ottl_condition", Some(block)) => conditions::decode(block),
         ("not", Some(block)) => negated(block),
         _ => None,
     }

@@ -1,7 +1,7 @@
 //! Scan, split and stitch against prost: generated requests, both field orders, unknown fields, mutated bytes.
 
 use super::span::Trusting;
-use super::value::AnyValue;
+use super::value::{AnyValue, key_value};
 use super::*;
 use backwards::{Kind, backwards};
 use bytes::Bytes;
@@ -155,7 +155,7 @@ fn show(key: &[u8], value: AnyValue<'_>) -> String {
 
 fn show_proto(attribute: &common::KeyValue) -> String {
     let bytes = attribute.encode_to_vec();
-    let (key, value) = value::key_value(&bytes, 0).unwrap();
+    let (key, value) = key_value(&bytes, 0).unwrap();
     show(key, value)
 }
 

@@ -5,6 +5,7 @@
 //! and a value of another kind reads as empty, 0 or false.
 
 use super::keyword::KeywordMatcher;
+use super::ottl::{Condition, ErrorMode};
 use super::values::ValueIds;
 use hashbrown::HashSet;
 use regex::bytes::Regex;
@@ -36,6 +37,16 @@ impl PartialEq for Test {
             _ => false,
         }
     }
+}
+
+/// The conditions of one `ottl_condition`.
+#[derive(Debug)]
+pub(crate) struct ConditionTest {
+    pub(crate) mode: ErrorMode,
+    pub(crate) span: Vec<Condition>,
+    pub(crate) events: Vec<Condition>,
+    pub(crate) matched: u32,
+    pub(crate) failed: u32,
 }
 
 /// What is wanted of one attribute key.
@@ -99,6 +110,8 @@ pub struct Atoms {
     pub(crate) trace_states: Vec<(String, Vec<String>, u32)>,
     /// The bit of a span with the sampled flag.
     pub(crate) sampled_flag: Option<u32>,
+    /// Conditions over whole spans.
+    pub(crate) conditions: Vec<ConditionTest>,
     /// Sampling information is wanted: each span's last word.
     pub(crate) trace_state: bool,
     /// Sizes as the Collector counts them are wanted.
@@ -161,6 +174,7 @@ pub struct AtomsBuilder {
     statuses: Vec<(u8, u32)>,
     trace_states: Vec<(String, Vec<String>, u32)>,
     sampled_flag: Option<u32>,
+    conditions: Vec<ConditionTest>,
     trace_state: bool,
     sizes: bool,
     without_schema_urls: bool,
@@ -231,6 +245,30 @@ impl AtomsBuilder {
         bit
     }
 
+    /// The bits that are set when one of the conditions holds for the span or one of its events, and when the evaluation
+    /// fails: never both.
+    pub(crate) fn condition(
+        &mut self,
+        mode: ErrorMode,
+        span: Vec<Condition>,
+        events: Vec<Condition>,
+    ) -> (u32, u32) {
+        let same =
+            |test: &&ConditionTest| (test.mode, &test.span, &test.events) == (mode, &span, &events);
+        if let Some(test) = self.conditions.iter().find(same) {
+            return (test.matched, test.failed);
+        }
+        let (matched, failed) = (self.bit(), self.bit());
+        self.conditions.push(ConditionTest {
+            mode,
+            span,
+            events,
+            matched,
+            failed,
+        });
+        (matched, failed)
+    }
+
     /// Each span's sampling information is to be gathered.
     pub(crate) fn want_trace_state(&mut self) {
         self.trace_state = true;
@@ -288,6 +326,7 @@ impl AtomsBuilder {
             statuses: self.statuses,
             trace_states: self.trace_states,
             sampled_flag: self.sampled_flag,
+            conditions: self.conditions,
             trace_state: self.trace_state,
             sizes: self.sizes,
             schema_urls: !self.without_schema_urls,

@@ -1,9 +1,11 @@
 //! What the rules need to know of each span, in a few words: gathered while the request is scanned, so that nothing
 //! looks at payload again.
 
+use super::around::Around;
 use super::atoms::{Atoms, Test};
 use super::fold::sampling_word;
 use super::keyword::Scratch;
+use super::ottl::{Outcome, evaluate_policy};
 use super::values::ABSENT;
 use crate::otlp::{AnyValue, SpanBytes, SpanHead, Visitor, member, sampling_state};
 
@@ -81,6 +83,7 @@ pub struct Observer<'a> {
     /// What every span of the present resource begins with.
     resource: Vec<u64>,
     zero_ids: bool,
+    around: Around,
 }
 
 /// Buffers that outlive one request.
@@ -116,6 +119,7 @@ impl<'a> Observer<'a> {
             },
             resource: vec![0; stride],
             zero_ids: atoms.zero_ids,
+            around: Around::default(),
         }
     }
 
@@ -166,6 +170,20 @@ impl<'a> Observer<'a> {
                 .get_mut(slot as usize)
                 .map_or(ABSENT, |last| value_id(self.atoms, last, value));
             put_slot(words, self.atoms.bit_words(), slot, id);
+        }
+    }
+
+    fn conditions(&mut self, bytes: &SpanBytes<'_>) {
+        let atoms = self.atoms;
+        let view = self.around.view(bytes, atoms.schema_urls);
+        let words = present(&mut self.facts);
+        for test in &atoms.conditions {
+            let evaluated = evaluate_policy(test.mode, &test.span, &test.events, &view);
+            match evaluated.outcome {
+                Outcome::Matched => set(words, test.matched),
+                Outcome::Failed(_) => set(words, test.failed),
+                Outcome::NotMatched => {}
+            }
         }
     }
 
@@ -332,6 +350,9 @@ impl Visitor for Observer<'_> {
     #[inline]
     fn end_span(&mut self, head: &SpanHead, bytes: &SpanBytes<'_>) {
         self.trace_state(bytes.trace_state);
+        if !self.atoms.conditions.is_empty() {
+            self.conditions(bytes);
+        }
         let words = present(&mut self.facts);
         if let Some(bit) = self.atoms.sampled_flag
             && head.flags & SAMPLED != 0

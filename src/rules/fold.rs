@@ -97,14 +97,14 @@ impl Program {
             return;
         };
         let of_span = facts.words_of(span);
-        let before = self.ordered_bits(words);
-        for (word, more) in words
-            .iter_mut()
-            .zip(of_span.get(..atoms.bit_words()).unwrap_or_default())
-        {
-            *word |= more;
+        let bits = of_span.get(..atoms.bit_words()).unwrap_or_default();
+        if self.ordered.is_empty() {
+            for (word, more) in words.iter_mut().zip(bits) {
+                *word |= more;
+            }
+        } else {
+            self.join_in_order(words, bits);
         }
-        self.keep_order(before, words);
         if fold.min_start == 0 || times.start < fold.min_start {
             fold.min_start = times.start;
         }
@@ -143,30 +143,34 @@ impl Program {
         }
     }
 
-    /// Which bits of ordered pairs a trace has: two for each pair, 32 pairs at most (the compiler refuses more).
-    fn ordered_bits(&self, words: &[u64]) -> u64 {
-        let bit = |bit: u32| {
+    /// Bits of the facts that are simply joined; the rest are ordered pairs.
+    pub(super) fn joined_bits(&self) -> Vec<u64> {
+        let mut joined = vec![u64::MAX; self.bit_words()];
+        for bit in self.ordered.iter().flat_map(|(a, b)| [a, b]) {
+            if let Some(word) = joined.get_mut(*bit as usize / 64) {
+                *word &= !(1 << (bit % 64));
+            }
+        }
+        joined
+    }
+
+    /// Joins a span's bits to a trace's, but of each ordered pair only what comes first.
+    fn join_in_order(&self, words: &mut [u64], of_span: &[u64]) {
+        let bit = |words: &[u64], bit: u32| {
             let word = words.get(bit as usize / 64).copied().unwrap_or_default();
             word >> (bit % 64) & 1
         };
-        let pairs = self.ordered.iter().zip((0_u32..64).step_by(2));
-        pairs.fold(0, |all, ((matched, failed), at)| {
-            all | bit(*matched) << at | bit(*failed) << (at + 1)
-        })
-    }
-
-    /// Takes out the bit of a pair that came second.
-    fn keep_order(&self, before: u64, words: &mut [u64]) {
-        let mut clear = |bit: u32| {
-            if let Some(word) = words.get_mut(bit as usize / 64) {
-                *word &= !(1 << (bit % 64));
+        for ((word, more), joined) in words.iter_mut().zip(of_span).zip(&self.joined) {
+            *word |= more & joined;
+        }
+        for (matched, failed) in &self.ordered {
+            if bit(words, *matched) | bit(words, *failed) != 0 {
+                continue;
             }
-        };
-        for ((matched, failed), at) in self.ordered.iter().zip((0_u32..64).step_by(2)) {
-            match before >> at & 3 {
-                1 => clear(*failed),
-                2 => clear(*matched),
-                _ => {}
+            for one in [matched, failed] {
+                if let Some(word) = words.get_mut(*one as usize / 64) {
+                    *word |= bit(of_span, *one) << (one % 64);
+                }
             }
         }
     }

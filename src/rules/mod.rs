@@ -1,6 +1,7 @@
 //! Policies, their compiler and conditions. Pure: a skeleton goes in, a verdict comes out; no clock, no I/O, no
 //! randomness, so that rules can be tested by table and replayed.
 
+mod around;
 mod atoms;
 #[cfg(test)]
 mod collector_tests;
@@ -9,6 +10,7 @@ mod fold;
 mod go_regex;
 mod keyword;
 mod limits;
+pub mod ottl;
 mod percentiles;
 mod probabilistic;
 mod program;

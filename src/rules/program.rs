@@ -6,6 +6,7 @@
 use super::atoms::{AtomsBuilder, Test};
 use super::go_regex;
 use super::limits::{Budget, Cost, Limiter, Limits, divided};
+use super::ottl::{Condition, Context, ErrorMode};
 use super::probabilistic::Coin;
 use super::release::Semantics;
 use super::spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
@@ -98,6 +99,8 @@ pub struct Program {
     pub(crate) limiters: Vec<Limiter>,
     /// Bits of conditions that may fail: in each pair the one that is set first keeps the other out.
     pub(crate) ordered: Vec<(u32, u32)>,
+    /// Bits that are not in these pairs, set once the atoms are complete.
+    pub(crate) joined: Vec<u64>,
     pub(crate) semantics: Semantics,
     /// Bits of the facts, set once the atoms are complete.
     pub(crate) fact_bits: u32,
@@ -128,6 +131,7 @@ impl<'a> Compiler<'a> {
             percentiles: Vec::new(),
             limiters: Vec::new(),
             ordered: Vec::new(),
+            joined: Vec::new(),
             semantics,
             fact_bits: 0,
         };
@@ -250,6 +254,11 @@ impl<'a> Compiler<'a> {
                 Rule::Bit(self.atoms.trace_state(key, values))
             }
             PolicyKind::TraceFlags => Rule::Bit(self.atoms.sampled_flag()),
+            PolicyKind::OttlCondition {
+                error_mode,
+                span,
+                spanevent,
+            } => self.condition(*error_mode, span, spanevent)?,
             PolicyKind::RateLimiting {
                 spans_per_second,
                 burst_capacity,
@@ -270,6 +279,26 @@ impl<'a> Compiler<'a> {
             PolicyKind::PromptKeyword { keywords } => Rule::Bit(self.atoms.keywords(keywords)),
             PolicyKind::LatencyPercentile { .. } => self.percentile(kind)?,
         })
+    }
+
+    fn condition(
+        &mut self,
+        mode: ErrorMode,
+        span: &[String],
+        events: &[String],
+    ) -> Result<Rule, CompileError> {
+        let parse = |texts: &[String], context| {
+            let parsed = texts.iter().map(|text| Condition::parse(text, context));
+            parsed.collect::<Result<Vec<_>, _>>()
+        };
+        let parsed = parse(span, Context::Span)
+            .and_then(|span| Ok((span, parse(events, Context::SpanEvent)?)));
+        let (span, events) = parsed.map_err(|error| self.error(&error.to_string()))?;
+        let (matched, failed) = self.atoms.condition(mode, span, events);
+        if mode == ErrorMode::Propagate {
+            self.program.ordered.push((matched, failed));
+        }
+        Ok(Rule::Condition { matched, failed })
     }
 
     fn limit(&mut self, cost: Cost, rate: i64, burst: i64) -> Rule {
@@ -458,6 +487,7 @@ impl Program {
     #[must_use]
     pub fn link(mut self, fact_bits: u32) -> Self {
         self.fact_bits = fact_bits;
+        self.joined = self.joined_bits();
         if self.semantics.use_trace_state {
             let kept = self.policies.iter().filter(|policy| !policy.drops);
             kept.for_each(|policy| cut_limiters(&policy.rule, &mut self.limiters));
@@ -565,6 +595,12 @@ fn add_hidden(kind: &PolicyKind, out: &mut String) {
                 .for_each(|(child, _)| add_hidden(&child.kind, out));
         }
         PolicyKind::TraceState { values, .. } => list(values),
+        PolicyKind::OttlCondition {
+            span, spanevent, ..
+        } => {
+            list(span);
+            list(spanevent);
+        }
         PolicyKind::Not(child) => add_hidden(&child.kind, out),
         _ => {}
     }

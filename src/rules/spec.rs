@@ -4,6 +4,7 @@
 //! Collector (`and` and `drop` hold leaves and `not`, `not` holds a leaf), regular expressions compile, percentages are
 //! numbers. What a policy means is left to the compiler. `Debug` never shows a keyword.
 
+use super::ottl::ErrorMode;
 use std::fmt;
 
 /// One entry of `policies`.
@@ -123,6 +124,15 @@ pub enum PolicyKind {
         /// Size of the bucket; 0 = twice the rate.
         burst_capacity: i64,
     },
+    /// A condition in the OpenTelemetry Transformation Language on any span or event.
+    OttlCondition {
+        /// What a failed evaluation does.
+        error_mode: ErrorMode,
+        /// On spans; each parses.
+        span: Vec<String>,
+        /// On events; each parses.
+        spanevent: Vec<String>,
+    },
     /// The first child that matches, within its share of spans a second.
     Composite {
         /// Of all children, spans.
@@ -198,6 +208,7 @@ impl PolicyKind {
             Self::TraceFlags => "trace_flags",
             Self::RateLimiting { .. } => "rate_limiting",
             Self::BytesLimiting { .. } => "bytes_limiting",
+            Self::OttlCondition { .. } => "ottl_condition",
             Self::Composite { .. } => "composite",
             Self::And(_) => "and",
             Self::Not(_) => "not",
@@ -275,6 +286,14 @@ impl fmt::Debug for PolicyKind {
             } => out
                 .field("bytes_per_second", bytes_per_second)
                 .field("burst_capacity", burst_capacity),
+            Self::OttlCondition {
+                error_mode,
+                span,
+                spanevent,
+            } => out
+                .field("error_mode", error_mode)
+                .field("span", &span.len())
+                .field("spanevent", &spanevent.len()),
             Self::Composite {
                 max_total_spans_per_second,
                 children,

@@ -91,6 +91,15 @@ const STATE_KEYS: Shape = Block(&[
     Key::new("key", Text, "Key of a member of the tracestate."),
     Key::new("values", Many(&Text), "Values of the member."),
 ]);
+const OTTL_KEYS: Shape = Block(&[
+    Key::new(
+        "error_mode",
+        Text,
+        "What a failed evaluation does: ignore, silent, propagate (any case); silent.",
+    ),
+    Key::new("span", Many(&Text), "Conditions on spans."),
+    Key::new("spanevent", Many(&Text), "Conditions on events of spans."),
+]);
 const BURST: Key = Key::new(
     "burst_capacity",
     Whole,
@@ -122,6 +131,7 @@ const LEAF_TYPES: &[&str] = &[
     "trace_flags",
     "rate_limiting",
     "bytes_limiting",
+    "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
 ];
@@ -138,6 +148,7 @@ const SHARE_TYPES: &[&str] = &[
     "trace_flags",
     "rate_limiting",
     "bytes_limiting",
+    "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
     "and",
@@ -155,6 +166,7 @@ const CHILD_TYPES: &[&str] = &[
     "trace_flags",
     "rate_limiting",
     "bytes_limiting",
+    "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
     "not",
@@ -172,6 +184,7 @@ const TOP_TYPES: &[&str] = &[
     "trace_flags",
     "rate_limiting",
     "bytes_limiting",
+    "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
     "not",
@@ -260,7 +273,11 @@ macro_rules! policy {
                 $composite,
                 "The first sub-policy that matches, within its share of spans a second.",
             ),
-            Key::ignored("ottl_condition"),
+            Key::new(
+                "ottl_condition",
+                Shape::Shared("ottl", &OTTL_KEYS),
+                "A condition on any span or event.",
+            ),
             Key::ignored("evaluation_score"),
         ])
     };
