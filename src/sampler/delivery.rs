@@ -35,6 +35,9 @@ pub struct Delivered {
     /// Given up after `max_elapsed_time`, or never to be delivered since the exporter is new.
     #[prost(uint64, tag = "6")]
     pub expired: u64,
+    /// The exporter had left the config: it begins at the end when it comes back.
+    #[prost(bool, tag = "8")]
+    pub gone: bool,
 }
 
 impl Delivered {
@@ -53,7 +56,7 @@ impl Delivered {
 /// The position and counts of one exporter of one instance.
 #[derive(Debug)]
 pub struct Delivery {
-    /// `deliver/INSTANCE/EXPORTER`: the name of its file and of its hold on the log.
+    /// `deliver/INSTANCE > EXPORTER`: the name of its file and of its hold on the log.
     pub name: String,
     ring: Mutex<PositionRing>,
     awaiting: AtomicU64,
@@ -64,7 +67,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Loads the exporter's position; a new exporter begins at `end` of the decision log.
+    /// Loads the exporter's position; a new exporter begins at `end` of the decision log, as does one that was gone.
     ///
     /// # Errors
     /// When the file cannot be opened.
@@ -72,29 +75,55 @@ impl Delivery {
         let saved = file
             .load()
             .and_then(|bytes| Delivered::decode(&bytes[..]).ok());
+        let gone = saved.is_some_and(|state| state.gone);
+        let mut state = saved.unwrap_or_default();
+        if saved.is_none() || gone {
+            (state.position, state.skip) = (end, 0);
+        }
         Ok(Self {
             name: name.to_owned(),
             ring: Mutex::default(),
             awaiting: AtomicU64::new(0),
             backlog: Mutex::default(),
-            new: saved.is_none(),
-            state: Mutex::new(saved.unwrap_or(Delivered {
-                position: end,
-                ..Delivered::default()
-            })),
+            new: saved.is_none() || gone,
+            state: Mutex::new(state),
             file,
         })
     }
 
-    /// The exporter was not there before.
+    /// The exporter was not there before, or not in the process before.
     #[must_use]
     pub fn is_new(&self) -> bool {
         self.new
     }
 
-    /// Kept spans before this exporter's time are none of its business: they count as expired for it.
+    /// Spans kept without this exporter are none of its business: they count as expired for it.
     pub(crate) fn begin_after(&self, kept: u64) {
-        self.state.lock().expired = kept;
+        let mut state = self.state.lock();
+        state.expired += kept.saturating_sub(state.spans());
+        state.gone = false;
+    }
+
+    /// The exporter has left the config: what it had not delivered of `kept` spans is expired. How many these are, when
+    /// it had not left before.
+    ///
+    /// # Errors
+    /// When that cannot be saved.
+    pub(crate) fn give_up(&self, kept: u64, end: u64) -> std::io::Result<Option<u64>> {
+        let left = {
+            let mut state = self.state.lock();
+            let (was_gone, left) = (state.gone, kept.saturating_sub(state.spans()));
+            state.expired += left;
+            (state.position, state.skip, state.gone) = (end, 0, true);
+            (!was_gone).then_some(left)
+        };
+        self.save()?;
+        Ok(left)
+    }
+
+    /// More spans were kept while the exporter is gone.
+    pub(crate) fn expire(&self, spans: u64) {
+        self.state.lock().expired += spans;
     }
 
     /// Where it stands, and what became of the spans so far.

@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::evidence::Evidence;
+use super::owners::decide_name;
 use super::recovery::{FrameMark, seconds};
 use super::snapshot::{RestartPoint, Snapshot};
 use super::stats::{add, get, set};
@@ -53,6 +54,9 @@ impl Worker {
             .settle(&mut settled.map(|place| place.place()));
         let stats = &self.parts.stats;
         add(&stats.kept, batch.kept);
+        for (_, gone) in &self.parts.gone {
+            gone.expire(batch.kept);
+        }
         add(&stats.dropped, batch.dropped);
         add(&stats.dropped_pressure, batch.dropped_pressure);
         let spans = batch.kept + batch.dropped + batch.dropped_pressure;
@@ -71,7 +75,7 @@ impl Worker {
         let needed = self.named.oldest().unwrap_or(u64::MAX).min(decide);
         self.parts
             .log
-            .hold(&format!("decide/{}", self.parts.settings.id), needed);
+            .hold(&decide_name(&self.parts.settings.id), needed);
         for delivery in &self.parts.deliveries {
             self.parts.log.hold(&delivery.name, delivery.oldest());
         }
@@ -120,8 +124,9 @@ impl Worker {
         }
     }
 
-    /// Writes counters and percentiles behind the entries that they count, then the point where a restart begins.
-    pub(super) fn save_snapshot(&mut self) {
+    /// Writes counters and percentiles behind the entries that they count, then the point where a restart begins; whether
+    /// both are saved.
+    pub(crate) fn save_snapshot(&mut self) -> bool {
         let stats = &self.parts.stats;
         let snapshot = Snapshot {
             // A stop during a replay: what is not read again yet was counted by the life before.
@@ -131,6 +136,7 @@ impl Worker {
             dropped: get(&stats.dropped),
             dropped_pressure: get(&stats.dropped_pressure),
             not_routed: get(&stats.not_routed),
+            expired: get(&stats.expired),
             policies: self.parts.program.policy_names(),
             sketches: self
                 .percentiles
@@ -151,7 +157,8 @@ impl Worker {
                 self.snapshot_position = positions.first().copied().unwrap_or_default()
             }
             Err(error) => {
-                return tracing::warn!(%error, "a snapshot cannot be written; the last one stays");
+                tracing::warn!(%error, "a snapshot cannot be written; the last one stays");
+                return false;
             }
         }
         let decide = self.decide_position();
@@ -177,8 +184,10 @@ impl Worker {
             snapshot: self.snapshot_position,
             entries,
             decide,
+            gone: false,
         };
-        match self.parts.file.save(&point.encode_to_vec()) {
+        let saved = self.parts.file.save(&point.encode_to_vec());
+        match &saved {
             Ok(()) => {
                 let cursors = self
                     .parts
@@ -194,6 +203,7 @@ impl Worker {
             }
         }
         self.hold();
+        saved.is_ok()
     }
 
     /// At the skeleton cap the oldest traces of the service with most skeleton bytes are decided on what they have.

@@ -6,5 +6,6 @@ mod harness;
 mod inventory;
 mod lag;
 mod ledger;
+mod owners;
 mod pages;
 mod scrape;
