@@ -58,12 +58,20 @@ impl Delivered {
 pub struct Delivery {
     /// `deliver/INSTANCE > EXPORTER`: the name of its file and of its hold on the log.
     pub name: String,
-    ring: Mutex<PositionRing>,
+    expected: Mutex<Expected>,
     awaiting: AtomicU64,
     backlog: Mutex<Backlog>,
     state: Mutex<Delivered>,
     file: CursorFile,
     new: bool,
+}
+
+/// Pieces that are to be delivered.
+#[derive(Debug, Default)]
+struct Expected {
+    ring: PositionRing,
+    /// The end of the decision log when all that is expected is in it; `None` while an entry is under way.
+    written: Option<u64>,
 }
 
 impl Delivery {
@@ -82,7 +90,7 @@ impl Delivery {
         }
         Ok(Self {
             name: name.to_owned(),
-            ring: Mutex::default(),
+            expected: Mutex::default(),
             awaiting: AtomicU64::new(0),
             backlog: Mutex::default(),
             new: saved.is_none() || gone,
@@ -146,19 +154,54 @@ impl Delivery {
 
     /// The oldest position that it still has to read; `u64::MAX`: none.
     pub(crate) fn oldest(&self) -> u64 {
-        self.ring.lock().oldest().unwrap_or(u64::MAX)
+        self.expected.lock().ring.oldest().unwrap_or(u64::MAX)
     }
 
     /// These pieces, kept at `second` of log time, are to be delivered.
     pub(crate) fn expect(&self, second: u32, places: &[PackedRef]) {
-        let mut ring = self.ring.lock();
+        let mut expected = self.expected.lock();
+        expected.written = None;
         let mut spans = 0;
         for place in places {
-            ring.add(place.place().position);
+            expected.ring.add(place.place().position);
             spans += u64::from(place.spans());
         }
         self.backlog.lock().add(second, spans);
         self.awaiting.fetch_add(spans, Ordering::Relaxed);
+    }
+
+    /// All entries that are expected lie before `end` of the decision log.
+    pub(crate) fn written(&self, end: u64) {
+        self.expected.lock().written = Some(end);
+    }
+
+    /// The exporter is done with all that it could read before `end`, and frames of the decision log could not be read:
+    /// what it still awaits was in those, and is lost. How many spans; `None` while more is under way.
+    ///
+    /// # Errors
+    /// As [`Self::done`].
+    pub(crate) fn lose_unread(&self, end: u64) -> Option<std::io::Result<u64>> {
+        let lost = {
+            let mut expected = self.expected.lock();
+            if expected.written != Some(end) {
+                return None;
+            }
+            expected.ring = PositionRing::default();
+            self.awaiting()
+        };
+        let sum = Delivered {
+            lost,
+            ..Delivered::default()
+        };
+        Some(self.done((end, 0), &[], sum).map(|()| lost))
+    }
+
+    /// At a start: of `kept` spans, those that are neither done with nor awaited were in frames that cannot be read.
+    pub(crate) fn lose_missing(&self, kept: u64) -> u64 {
+        let mut state = self.state.lock();
+        let lost = kept.saturating_sub(state.spans() + self.awaiting());
+        state.lost += lost;
+        lost
     }
 
     /// The keeps in front of `position` (a frame, and keeps of it) are done with; `sum` tells what became of their spans.
@@ -173,7 +216,7 @@ impl Delivery {
         sum: Delivered,
     ) -> std::io::Result<()> {
         {
-            let mut ring = self.ring.lock();
+            let ring = &mut self.expected.lock().ring;
             places
                 .iter()
                 .for_each(|place| ring.remove(place.place().position));

@@ -33,6 +33,7 @@ impl Worker {
         };
         let next = Batch::new(self.parts.decisions.max_batch());
         let batch = std::mem::replace(&mut self.batch, next);
+        self.tell_written();
         self.marks.push_back(FrameMark {
             position,
             last: batch.last,
@@ -66,6 +67,15 @@ impl Worker {
         );
         self.hold();
         true
+    }
+
+    /// The batch is empty: what exporters expect is in the decision log.
+    fn tell_written(&self) {
+        let end = self.parts.decisions.end();
+        self.parts
+            .deliveries
+            .iter()
+            .for_each(|delivery| delivery.written(end));
     }
 
     fn hold(&mut self) {
@@ -154,7 +164,8 @@ impl Worker {
         };
         match self.parts.decisions.append(&[frame]) {
             Ok(positions) => {
-                self.snapshot_position = positions.first().copied().unwrap_or_default()
+                self.snapshot_position = positions.first().copied().unwrap_or_default();
+                self.tell_written();
             }
             Err(error) => {
                 tracing::warn!(%error, "a snapshot cannot be written; the last one stays");

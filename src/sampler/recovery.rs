@@ -116,6 +116,19 @@ pub(crate) fn recover(
     for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
         delivery.begin_after(out.snapshot.kept);
     }
+    if out.damaged > 0 {
+        for delivery in deliveries {
+            let spans = delivery.lose_missing(out.snapshot.kept);
+            tracing::error!(
+                position = delivery.name,
+                spans,
+                "kept spans are lost with entries that cannot be read"
+            );
+        }
+    }
+    for delivery in deliveries {
+        delivery.written(stream.end());
+    }
     out
 }
 

@@ -119,7 +119,7 @@ impl Running {
 fn config_to(address: SocketAddr) -> String {
     let retry = "retry_on_failure: {initial_interval: 100ms, max_interval: 500ms}";
     let http = format!(
-        "  otlphttp: {{endpoint: 'http://{address}', compression: none, {retry}}}\n  file/edge:"
+        "  otlphttp: {{endpoint: 'http://{address}', compression: none, sending_queue: {{num_consumers: 1}}, {retry}}}\n  file/edge:"
     );
     CONFIG
         .replace("  file/edge:", &http)

@@ -9,3 +9,4 @@ mod ledger;
 mod owners;
 mod pages;
 mod scrape;
+mod unreadable;
