@@ -7,13 +7,13 @@ use super::recovery::{FrameMark, seconds};
 use super::snapshot::{RestartPoint, Snapshot};
 use super::stats::{add, get, set};
 use super::worker::Worker;
-use crate::log::{OnFull, OutFrame, ServiceId};
+use crate::log::{HEADROOM_PART, OnFull, OutFrame, ServiceId};
 use prost::Message;
 use std::sync::atomic::Ordering;
 
 /// Ticks between two snapshots: what a restart reads of the decision log beyond them, and what percentiles it forgets.
 const SNAPSHOT_TICKS: u64 = 10;
-/// The skeleton cap is left with this much room, so that relief comes in stretches and not with each trace.
+/// A cap is left with this much room, so that relief comes in stretches and not with each trace.
 const RELIEF_PART: u64 = 32;
 
 impl Worker {
@@ -231,7 +231,7 @@ impl Worker {
                 .iter()
                 .max_by_key(|account| get(&account.skeletons))
                 .map(|account| account.id);
-            if !most.is_some_and(|service| self.decide_oldest(service)) {
+            if most.is_none_or(|service| self.decide_oldest(service).is_none()) {
                 break;
             }
         }
@@ -250,31 +250,40 @@ impl Worker {
             .map(|account| account.id)
             .collect();
         for service in full {
-            while self
-                .accounts
-                .get(service.0 as usize)
-                .is_some_and(|account| account.is_full())
-            {
-                let decided = self.decide_oldest(service);
-                if !decided || (self.batch.bytes() > 1 << 20 && !self.flush()) {
+            // What decisions free is free when their entries are written, so all that are needed are written at once.
+            while let Some(excess) = self.excess_of(service) {
+                let mut freed = 0;
+                while freed < excess
+                    && let Some(bytes) = self.decide_oldest(service)
+                {
+                    freed += bytes;
+                }
+                if freed == 0 || !self.flush() {
                     break;
                 }
-                self.flush();
             }
         }
     }
 
-    /// Decides the trace of `service` that began first; `false` when there is none.
-    fn decide_oldest(&mut self, service: ServiceId) -> bool {
+    /// What a full service holds beyond where relief ends; `None` when it is not full.
+    fn excess_of(&self, service: ServiceId) -> Option<u64> {
+        let account = self.accounts.get(service.0 as usize)?;
+        let goal = account.cap - account.cap / HEADROOM_PART - account.cap / RELIEF_PART;
+        let excess = account.held().saturating_sub(goal).max(1);
+        account.is_full().then_some(excess)
+    }
+
+    /// Decides the trace of `service` that began first; what it held, payload included. `None` when there is none.
+    fn decide_oldest(&mut self, service: ServiceId) -> Option<u64> {
         let oldest = |owner: usize| {
             let skeletons = &self.partitions.get(owner)?.skeletons;
             let slot = skeletons.oldest_of(service)?;
-            Some((skeletons.get(slot)?.first_second, owner, slot))
+            let skeleton = skeletons.get(slot)?;
+            let bytes = skeleton.bytes + skeletons.bytes_each();
+            Some((skeleton.first_second, owner, slot, bytes))
         };
-        let Some((_, owner, slot)) = (0..self.partitions.len()).filter_map(oldest).min() else {
-            return false;
-        };
+        let (_, owner, slot, bytes) = (0..self.partitions.len()).filter_map(oldest).min()?;
         self.decide(owner, slot, Some(Evidence::Pressure));
-        true
+        Some(bytes)
     }
 }
