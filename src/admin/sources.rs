@@ -5,7 +5,7 @@ use crate::exporters::ExporterStats;
 use crate::log::{Log, Services, Stream};
 use crate::otlp::IntakeBudget;
 use crate::receivers::ReceiverStats;
-use crate::sampler::{Delivery, SamplerStats, Scanned};
+use crate::sampler::{Delivery, GoneExporter, SamplerStats, Scanned};
 use std::sync::Arc;
 
 /// A receiver of the config.
@@ -69,6 +69,8 @@ pub struct Sources {
     pub receivers: Vec<ReceiverSource>,
     /// In the order of the config.
     pub samplers: Vec<SamplerSource>,
+    /// Exporters of pipelines, one of which has left the config.
+    pub gone: Vec<GoneExporter>,
     /// In the order of the config.
     pub exporters: Vec<ExporterSource>,
     /// The span log.

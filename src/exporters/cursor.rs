@@ -47,6 +47,7 @@ impl Cursor {
         let mut reader = KeptReader::new(&self.decisions, state.position, state.skip);
         let mut appended = self.decisions.watch();
         let mut flights: VecDeque<Flight> = VecDeque::new();
+        let mut told = 0;
         loop {
             appended.borrow_and_update();
             let room = self.has_room(&flights);
@@ -63,6 +64,9 @@ impl Cursor {
                 flights.push_back(self.launch(load));
                 continue;
             }
+            if flights.is_empty() && reader.damaged > told && self.lose_unread(&reader) {
+                told = reader.damaged;
+            }
             if last && flights.is_empty() && room {
                 break;
             }
@@ -76,6 +80,24 @@ impl Cursor {
         if let Err(error) = self.deliverer.transport.close().await {
             tracing::warn!(%error, "closing an exporter failed");
         }
+    }
+
+    /// Frames of the decision log could not be read: what is awaited still was in those. `false` while more is under way.
+    fn lose_unread(&self, reader: &KeptReader) -> bool {
+        let Some(lost) = self.delivery.lose_unread(reader.position().0) else {
+            return false;
+        };
+        match lost {
+            Ok(spans) => {
+                tracing::error!(
+                    position = self.delivery.name,
+                    spans,
+                    "kept spans are lost with entries that cannot be read"
+                );
+            }
+            Err(error) => tracing::warn!(%error, "an exporter's position cannot be saved"),
+        }
+        true
     }
 
     fn has_room(&self, flights: &VecDeque<Flight>) -> bool {

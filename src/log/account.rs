@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Full is one sixteenth under the cap: room for the requests that were admitted and are not in the cache yet, so that
 /// they do not push undecided payload out.
-const HEADROOM_PART: u64 = 16;
+pub(crate) const HEADROOM_PART: u64 = 16;
 
 /// A service's account.
 #[derive(Debug)]

@@ -23,6 +23,7 @@ mod storage;
 mod stream;
 
 pub use account::Account;
+pub(crate) use account::HEADROOM_PART;
 pub use api::{Append, Appended, Block, Fed, Feed, Log};
 pub use cursor_file::{CURSOR_MAX, CursorFile};
 pub use directory::Directory;

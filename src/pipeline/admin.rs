@@ -12,7 +12,7 @@ use crate::clock::SharedClock;
 use crate::config::settings::Config;
 use crate::exporters::ExporterStats;
 use crate::receivers::bind;
-use crate::sampler::{Sampler, Shared};
+use crate::sampler::{GoneExporter, Sampler, Shared};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -97,6 +97,7 @@ pub(super) struct Parts<'a> {
     pub(super) config: &'a Config,
     pub(super) intakes: &'a Intakes,
     pub(super) samplers: &'a [Sampler],
+    pub(super) gone: &'a [GoneExporter],
     pub(super) exporters: &'a [(String, Arc<ExporterStats>)],
     pub(super) shared: &'a Shared,
     pub(super) budgets: Budgets,
@@ -114,6 +115,7 @@ impl Parts<'_> {
                 })
                 .collect(),
             samplers: self.samplers(),
+            gone: self.gone(),
             exporters: exporters
                 .map(|(id, stats)| ExporterSource {
                     id: id.clone(),
@@ -127,6 +129,21 @@ impl Parts<'_> {
             clock,
             started,
         }
+    }
+
+    /// Of pipelines that are gone, and exporters that pipelines no longer have.
+    fn gone(&self) -> Vec<GoneExporter> {
+        let mut gone = self.gone.to_vec();
+        for sampler in self.samplers {
+            let exporters = sampler.gone.iter().cloned();
+            gone.extend(exporters.map(|(exporter, delivery)| GoneExporter {
+                pipeline: sampler.id.clone(),
+                exporter,
+                stats: sampler.stats.clone(),
+                delivery,
+            }));
+        }
+        gone
     }
 
     fn samplers(&self) -> Vec<SamplerSource> {

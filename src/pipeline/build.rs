@@ -14,7 +14,10 @@ use crate::otlp::SourceId;
 use crate::rules::{
     Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, fingerprint, layout,
 };
-use crate::sampler::{OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Strict, TableLimits};
+use crate::sampler::{
+    GoneExporter, OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Strict, TableLimits,
+    give_up_instances,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +25,8 @@ use std::time::Duration;
 pub(super) struct Core {
     pub(super) shared: Shared,
     pub(super) samplers: Vec<Sampler>,
+    /// Exporters of pipelines that have left the config.
+    pub(super) gone: Vec<GoneExporter>,
     pub(super) budgets: Budgets,
 }
 
@@ -44,6 +49,8 @@ pub(super) fn build(
     let directory = Directory::open(&first.log)?;
     directory.expect_instances(config.instances.len());
     let open = open_samplers(config, &directory, &budgets)?;
+    let known = config.instances.iter().map(|pipeline| &*pipeline.name);
+    let gone = give_up_instances(&directory, &known.collect::<Vec<_>>());
     let at = resume_after(&open);
     let services = Arc::new(Services::new(memory));
     // In memory the log itself is the payload: a cache in front of it would hold everything twice.
@@ -87,6 +94,7 @@ pub(super) fn build(
     Ok(Core {
         shared,
         samplers,
+        gone,
         budgets,
     })
 }

@@ -145,6 +145,7 @@ impl Pipeline {
         let Core {
             shared,
             samplers,
+            gone,
             budgets,
         } = open(config, clock.clone()).await?;
         let first = first_receiver(config);
@@ -157,6 +158,7 @@ impl Pipeline {
             config,
             intakes: &intakes,
             samplers: &samplers,
+            gone: &gone,
             exporters: &exporter_stats,
             shared: &shared,
             budgets,

@@ -85,10 +85,6 @@ impl Batch {
         self.frames.is_empty()
     }
 
-    pub(crate) fn bytes(&self) -> usize {
-        self.frames.iter().map(Vec::len).sum()
-    }
-
     /// Writes the frames, one after another: together they may be more than a segment holds. The position of the first.
     ///
     /// # Errors

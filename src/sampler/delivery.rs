@@ -35,6 +35,9 @@ pub struct Delivered {
     /// Given up after `max_elapsed_time`, or never to be delivered since the exporter is new.
     #[prost(uint64, tag = "6")]
     pub expired: u64,
+    /// The exporter had left the config: it begins at the end when it comes back.
+    #[prost(bool, tag = "8")]
+    pub gone: bool,
 }
 
 impl Delivered {
@@ -53,9 +56,9 @@ impl Delivered {
 /// The position and counts of one exporter of one instance.
 #[derive(Debug)]
 pub struct Delivery {
-    /// `deliver/INSTANCE/EXPORTER`: the name of its file and of its hold on the log.
+    /// `deliver/INSTANCE > EXPORTER`: the name of its file and of its hold on the log.
     pub name: String,
-    ring: Mutex<PositionRing>,
+    expected: Mutex<Expected>,
     awaiting: AtomicU64,
     backlog: Mutex<Backlog>,
     state: Mutex<Delivered>,
@@ -63,8 +66,16 @@ pub struct Delivery {
     new: bool,
 }
 
+/// Pieces that are to be delivered.
+#[derive(Debug, Default)]
+struct Expected {
+    ring: PositionRing,
+    /// The end of the decision log when all that is expected is in it; `None` while an entry is under way.
+    written: Option<u64>,
+}
+
 impl Delivery {
-    /// Loads the exporter's position; a new exporter begins at `end` of the decision log.
+    /// Loads the exporter's position; a new exporter begins at `end` of the decision log, as does one that was gone.
     ///
     /// # Errors
     /// When the file cannot be opened.
@@ -72,29 +83,55 @@ impl Delivery {
         let saved = file
             .load()
             .and_then(|bytes| Delivered::decode(&bytes[..]).ok());
+        let gone = saved.is_some_and(|state| state.gone);
+        let mut state = saved.unwrap_or_default();
+        if saved.is_none() || gone {
+            (state.position, state.skip) = (end, 0);
+        }
         Ok(Self {
             name: name.to_owned(),
-            ring: Mutex::default(),
+            expected: Mutex::default(),
             awaiting: AtomicU64::new(0),
             backlog: Mutex::default(),
-            new: saved.is_none(),
-            state: Mutex::new(saved.unwrap_or(Delivered {
-                position: end,
-                ..Delivered::default()
-            })),
+            new: saved.is_none() || gone,
+            state: Mutex::new(state),
             file,
         })
     }
 
-    /// The exporter was not there before.
+    /// The exporter was not there before, or not in the process before.
     #[must_use]
     pub fn is_new(&self) -> bool {
         self.new
     }
 
-    /// Kept spans before this exporter's time are none of its business: they count as expired for it.
+    /// Spans kept without this exporter are none of its business: they count as expired for it.
     pub(crate) fn begin_after(&self, kept: u64) {
-        self.state.lock().expired = kept;
+        let mut state = self.state.lock();
+        state.expired += kept.saturating_sub(state.spans());
+        state.gone = false;
+    }
+
+    /// The exporter has left the config: what it had not delivered of `kept` spans is expired. How many these are, when
+    /// it had not left before.
+    ///
+    /// # Errors
+    /// When that cannot be saved.
+    pub(crate) fn give_up(&self, kept: u64, end: u64) -> std::io::Result<Option<u64>> {
+        let left = {
+            let mut state = self.state.lock();
+            let (was_gone, left) = (state.gone, kept.saturating_sub(state.spans()));
+            state.expired += left;
+            (state.position, state.skip, state.gone) = (end, 0, true);
+            (!was_gone).then_some(left)
+        };
+        self.save()?;
+        Ok(left)
+    }
+
+    /// More spans were kept while the exporter is gone.
+    pub(crate) fn expire(&self, spans: u64) {
+        self.state.lock().expired += spans;
     }
 
     /// Where it stands, and what became of the spans so far.
@@ -117,19 +154,54 @@ impl Delivery {
 
     /// The oldest position that it still has to read; `u64::MAX`: none.
     pub(crate) fn oldest(&self) -> u64 {
-        self.ring.lock().oldest().unwrap_or(u64::MAX)
+        self.expected.lock().ring.oldest().unwrap_or(u64::MAX)
     }
 
     /// These pieces, kept at `second` of log time, are to be delivered.
     pub(crate) fn expect(&self, second: u32, places: &[PackedRef]) {
-        let mut ring = self.ring.lock();
+        let mut expected = self.expected.lock();
+        expected.written = None;
         let mut spans = 0;
         for place in places {
-            ring.add(place.place().position);
+            expected.ring.add(place.place().position);
             spans += u64::from(place.spans());
         }
         self.backlog.lock().add(second, spans);
         self.awaiting.fetch_add(spans, Ordering::Relaxed);
+    }
+
+    /// All entries that are expected lie before `end` of the decision log.
+    pub(crate) fn written(&self, end: u64) {
+        self.expected.lock().written = Some(end);
+    }
+
+    /// The exporter is done with all that it could read before `end`, and frames of the decision log could not be read:
+    /// what it still awaits was in those, and is lost. How many spans; `None` while more is under way.
+    ///
+    /// # Errors
+    /// As [`Self::done`].
+    pub(crate) fn lose_unread(&self, end: u64) -> Option<std::io::Result<u64>> {
+        let lost = {
+            let mut expected = self.expected.lock();
+            if expected.written != Some(end) {
+                return None;
+            }
+            expected.ring = PositionRing::default();
+            self.awaiting()
+        };
+        let sum = Delivered {
+            lost,
+            ..Delivered::default()
+        };
+        Some(self.done((end, 0), &[], sum).map(|()| lost))
+    }
+
+    /// At a start: of `kept` spans, those that are neither done with nor awaited were in frames that cannot be read.
+    pub(crate) fn lose_missing(&self, kept: u64) -> u64 {
+        let mut state = self.state.lock();
+        let lost = kept.saturating_sub(state.spans() + self.awaiting());
+        state.lost += lost;
+        lost
     }
 
     /// The keeps in front of `position` (a frame, and keeps of it) are done with; `sum` tells what became of their spans.
@@ -144,7 +216,7 @@ impl Delivery {
         sum: Delivered,
     ) -> std::io::Result<()> {
         {
-            let mut ring = self.ring.lock();
+            let ring = &mut self.expected.lock().ring;
             places
                 .iter()
                 .for_each(|place| ring.remove(place.place().position));

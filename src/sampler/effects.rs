@@ -2,17 +2,18 @@
 
 use super::batch::Batch;
 use super::evidence::Evidence;
+use super::owners::decide_name;
 use super::recovery::{FrameMark, seconds};
 use super::snapshot::{RestartPoint, Snapshot};
 use super::stats::{add, get, set};
 use super::worker::Worker;
-use crate::log::{OnFull, OutFrame, ServiceId};
+use crate::log::{HEADROOM_PART, OnFull, OutFrame, ServiceId};
 use prost::Message;
 use std::sync::atomic::Ordering;
 
 /// Ticks between two snapshots: what a restart reads of the decision log beyond them, and what percentiles it forgets.
 const SNAPSHOT_TICKS: u64 = 10;
-/// The skeleton cap is left with this much room, so that relief comes in stretches and not with each trace.
+/// A cap is left with this much room, so that relief comes in stretches and not with each trace.
 const RELIEF_PART: u64 = 32;
 
 impl Worker {
@@ -32,6 +33,7 @@ impl Worker {
         };
         let next = Batch::new(self.parts.decisions.max_batch());
         let batch = std::mem::replace(&mut self.batch, next);
+        self.tell_written();
         self.marks.push_back(FrameMark {
             position,
             last: batch.last,
@@ -53,6 +55,9 @@ impl Worker {
             .settle(&mut settled.map(|place| place.place()));
         let stats = &self.parts.stats;
         add(&stats.kept, batch.kept);
+        for (_, gone) in &self.parts.gone {
+            gone.expire(batch.kept);
+        }
         add(&stats.dropped, batch.dropped);
         add(&stats.dropped_pressure, batch.dropped_pressure);
         let spans = batch.kept + batch.dropped + batch.dropped_pressure;
@@ -64,6 +69,15 @@ impl Worker {
         true
     }
 
+    /// The batch is empty: what exporters expect is in the decision log.
+    fn tell_written(&self) {
+        let end = self.parts.decisions.end();
+        self.parts
+            .deliveries
+            .iter()
+            .for_each(|delivery| delivery.written(end));
+    }
+
     fn hold(&mut self) {
         let decide = self.decide_position();
         set(&self.parts.stats.decide, decide);
@@ -71,7 +85,7 @@ impl Worker {
         let needed = self.named.oldest().unwrap_or(u64::MAX).min(decide);
         self.parts
             .log
-            .hold(&format!("decide/{}", self.parts.settings.id), needed);
+            .hold(&decide_name(&self.parts.settings.id), needed);
         for delivery in &self.parts.deliveries {
             self.parts.log.hold(&delivery.name, delivery.oldest());
         }
@@ -121,8 +135,9 @@ impl Worker {
         }
     }
 
-    /// Writes counters and percentiles behind the entries that they count, then the point where a restart begins.
-    pub(super) fn save_snapshot(&mut self) {
+    /// Writes counters and percentiles behind the entries that they count, then the point where a restart begins; whether
+    /// both are saved.
+    pub(crate) fn save_snapshot(&mut self) -> bool {
         let stats = &self.parts.stats;
         let snapshot = Snapshot {
             // A stop during a replay: what is not read again yet was counted by the life before.
@@ -132,6 +147,7 @@ impl Worker {
             dropped: get(&stats.dropped),
             dropped_pressure: get(&stats.dropped_pressure),
             not_routed: get(&stats.not_routed),
+            expired: get(&stats.expired),
             policies: self.parts.program.policy_names(),
             limits: self.limits.snapshot(),
             sketches: self
@@ -150,10 +166,12 @@ impl Worker {
         };
         match self.parts.decisions.append(&[frame]) {
             Ok(positions) => {
-                self.snapshot_position = positions.first().copied().unwrap_or_default()
+                self.snapshot_position = positions.first().copied().unwrap_or_default();
+                self.tell_written();
             }
             Err(error) => {
-                return tracing::warn!(%error, "a snapshot cannot be written; the last one stays");
+                tracing::warn!(%error, "a snapshot cannot be written; the last one stays");
+                return false;
             }
         }
         let decide = self.decide_position();
@@ -179,8 +197,10 @@ impl Worker {
             snapshot: self.snapshot_position,
             entries,
             decide,
+            gone: false,
         };
-        match self.parts.file.save(&point.encode_to_vec()) {
+        let saved = self.parts.file.save(&point.encode_to_vec());
+        match &saved {
             Ok(()) => {
                 let cursors = self
                     .parts
@@ -196,6 +216,7 @@ impl Worker {
             }
         }
         self.hold();
+        saved.is_ok()
     }
 
     /// At the skeleton cap the oldest traces of the service with most skeleton bytes are decided on what they have.
@@ -212,7 +233,7 @@ impl Worker {
                 .iter()
                 .max_by_key(|account| get(&account.skeletons))
                 .map(|account| account.id);
-            if !most.is_some_and(|service| self.decide_oldest(service)) {
+            if most.is_none_or(|service| self.decide_oldest(service).is_none()) {
                 break;
             }
         }
@@ -231,31 +252,40 @@ impl Worker {
             .map(|account| account.id)
             .collect();
         for service in full {
-            while self
-                .accounts
-                .get(service.0 as usize)
-                .is_some_and(|account| account.is_full())
-            {
-                let decided = self.decide_oldest(service);
-                if !decided || (self.batch.bytes() > 1 << 20 && !self.flush()) {
+            // What decisions free is free when their entries are written, so all that are needed are written at once.
+            while let Some(excess) = self.excess_of(service) {
+                let mut freed = 0;
+                while freed < excess
+                    && let Some(bytes) = self.decide_oldest(service)
+                {
+                    freed += bytes;
+                }
+                if freed == 0 || !self.flush() {
                     break;
                 }
-                self.flush();
             }
         }
     }
 
-    /// Decides the trace of `service` that began first; `false` when there is none.
-    fn decide_oldest(&mut self, service: ServiceId) -> bool {
+    /// What a full service holds beyond where relief ends; `None` when it is not full.
+    fn excess_of(&self, service: ServiceId) -> Option<u64> {
+        let account = self.accounts.get(service.0 as usize)?;
+        let goal = account.cap - account.cap / HEADROOM_PART - account.cap / RELIEF_PART;
+        let excess = account.held().saturating_sub(goal).max(1);
+        account.is_full().then_some(excess)
+    }
+
+    /// Decides the trace of `service` that began first; what it held, payload included. `None` when there is none.
+    fn decide_oldest(&mut self, service: ServiceId) -> Option<u64> {
         let oldest = |owner: usize| {
             let skeletons = &self.partitions.get(owner)?.skeletons;
             let slot = skeletons.oldest_of(service)?;
-            Some((skeletons.get(slot)?.first_second, owner, slot))
+            let skeleton = skeletons.get(slot)?;
+            let bytes = skeleton.bytes + skeletons.bytes_each();
+            Some((skeleton.first_second, owner, slot, bytes))
         };
-        let Some((_, owner, slot)) = (0..self.partitions.len()).filter_map(oldest).min() else {
-            return false;
-        };
+        let (_, owner, slot, bytes) = (0..self.partitions.len()).filter_map(oldest).min()?;
         self.decide(owner, slot, Some(Evidence::Pressure));
-        true
+        Some(bytes)
     }
 }

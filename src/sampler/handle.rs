@@ -1,6 +1,7 @@
 //! One sampler: opened on its decision log, run on a thread of its own, stopped.
 
 use super::delivery::Delivery;
+use super::owners::{decide_name, deliver_name, give_up_exporters};
 use super::pulse::Pulse;
 use super::recovery::{Recovered, recover};
 use super::scanned::Scanned;
@@ -21,6 +22,7 @@ pub struct OpenSampler {
     decisions: Stream,
     file: crate::log::CursorFile,
     deliveries: Vec<Arc<Delivery>>,
+    gone: Vec<(String, Arc<Delivery>)>,
     recovered: Recovered,
 }
 
@@ -70,9 +72,9 @@ impl OpenSampler {
         exporters: &[String],
     ) -> Result<Self, LogError> {
         let decisions = directory.decisions(&settings.id)?;
-        let file = directory.cursor_file(&format!("decide/{}", settings.id))?;
+        let file = directory.cursor_file(&decide_name(&settings.id))?;
         let deliver = |exporter: &String| {
-            let name = format!("deliver/{}/{exporter}", settings.id);
+            let name = deliver_name(&settings.id, exporter);
             Ok(Arc::new(Delivery::open(
                 &name,
                 directory.cursor_file(&name)?,
@@ -87,11 +89,14 @@ impl OpenSampler {
         for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
             delivery.save().map_err(LogError::io("a position"))?;
         }
+        let counts = (recovered.snapshot.kept, decisions.end());
+        let gone = give_up_exporters(directory, &settings.id, exporters, counts)?;
         Ok(Self {
             settings,
             decisions,
             file,
             deliveries,
+            gone,
             recovered,
         })
     }
@@ -102,9 +107,12 @@ impl OpenSampler {
         (self.recovered.beyond, self.recovered.stamp)
     }
 
-    /// Everything in the span log before this position is decided and counted.
+    /// Everything in the span log before this position is decided and counted, or none of its own.
     #[must_use]
     pub fn replays_from(&self) -> u64 {
+        if self.recovered.begins {
+            return u64::MAX;
+        }
         self.recovered.replays_from()
     }
 
@@ -117,9 +125,9 @@ impl OpenSampler {
     /// Starts the worker.
     ///
     /// # Errors
-    /// When no thread can be had.
+    /// When no thread can be had, or when a new instance cannot save where it begins.
     pub fn start(
-        self,
+        mut self,
         shared: &Shared,
         program: Program,
         rules: u32,
@@ -127,10 +135,12 @@ impl OpenSampler {
     ) -> std::io::Result<Sampler> {
         let stats = Arc::new(SamplerStats::new(program.policy_names()));
         let stop = Arc::new(StopSignal::default());
-        shared.log.hold(
-            &format!("decide/{}", self.settings.id),
-            self.recovered.needs(),
-        );
+        let begins = self.recovered.begins;
+        if begins {
+            self.recovered.begin_at(shared.log.end());
+        }
+        let holder = decide_name(&self.settings.id);
+        shared.log.hold(&holder, self.recovered.needs());
         self.deliveries
             .iter()
             .for_each(|delivery| shared.log.hold(&delivery.name, delivery.oldest()));
@@ -147,11 +157,17 @@ impl OpenSampler {
             decisions: self.decisions.clone(),
             file: self.file,
             deliveries: self.deliveries.clone(),
+            gone: self.gone.clone(),
             stats: stats.clone(),
             partitions: shared.partitions,
             clock: shared.clock.clone(),
         };
-        let worker = Worker::new(parts, self.recovered);
+        let mut worker = Worker::new(parts, self.recovered);
+        // What is acknowledged from here on is its own, also after a crash.
+        if begins && !worker.save_snapshot() {
+            let text = "a new pipeline cannot save its position";
+            return Err(std::io::Error::other(text));
+        }
         let signal = stop.clone();
         let (pulse, alive) = Pulse::new();
         let run = move || {
@@ -165,6 +181,7 @@ impl OpenSampler {
             id: self.settings.id,
             decisions: self.decisions,
             deliveries: self.deliveries,
+            gone: self.gone,
             stats,
             stop,
             pulse,
@@ -182,6 +199,8 @@ pub struct Sampler {
     pub decisions: Stream,
     /// One for each exporter, in the order in which they were named.
     pub deliveries: Vec<Arc<Delivery>>,
+    /// Exporters that have left the config, by id.
+    pub gone: Vec<(String, Arc<Delivery>)>,
     /// Its counters.
     pub stats: Arc<SamplerStats>,
     stop: Arc<StopSignal>,

@@ -43,6 +43,10 @@ pub(crate) struct Recovered {
     /// Counters as of the end of the decision log.
     pub(crate) snapshot: Snapshot,
     pub(crate) snapshot_position: u64,
+    /// As it was saved.
+    pub(crate) point: RestartPoint,
+    /// No restart point was ever saved, or its owner had left the config: it begins at the end of the spans.
+    pub(crate) begins: bool,
     /// Where replay begins.
     pub(crate) decide: u64,
     /// Greatest span-log position that an entry names: the span log goes on beyond it.
@@ -59,10 +63,10 @@ pub(crate) fn recover(
     file: &CursorFile,
     deliveries: &[Arc<Delivery>],
 ) -> Recovered {
-    let point = file
+    let saved = file
         .load()
-        .and_then(|bytes| RestartPoint::decode(&bytes[..]).ok())
-        .unwrap_or_default();
+        .and_then(|bytes| RestartPoint::decode(&bytes[..]).ok());
+    let point = saved.unwrap_or_default();
     let oldest = deliveries
         .iter()
         .map(|delivery| delivery.state().position)
@@ -70,6 +74,8 @@ pub(crate) fn recover(
         .unwrap_or(u64::MAX);
     let mut out = Recovered {
         decide: point.decide,
+        point,
+        begins: point.gone,
         ..Recovered::default()
     };
     let mut reader = stream.reader(point.entries.min(oldest).max(stream.start()));
@@ -97,12 +103,32 @@ pub(crate) fn recover(
             }
         }
     }
+    // A position file that is lost leaves the entries to go by.
+    out.begins |= saved.is_none() && out.marks.is_empty() && out.damaged == 0;
+    if point.gone {
+        out.snapshot.expire_undecided();
+        out.waiting.clear();
+        out.coverage = Coverage::default();
+    }
     for (trace, waiting) in &out.waiting {
         out.coverage.add(*trace, Extent::of(&waiting.places));
         out.damaged += u64::from(!waiting.complete);
     }
     for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
         delivery.begin_after(out.snapshot.kept);
+    }
+    if out.damaged > 0 {
+        for delivery in deliveries {
+            let spans = delivery.lose_missing(out.snapshot.kept);
+            tracing::error!(
+                position = delivery.name,
+                spans,
+                "kept spans are lost with entries that cannot be read"
+            );
+        }
+    }
+    for delivery in deliveries {
+        delivery.written(stream.end());
     }
     out
 }
@@ -115,6 +141,12 @@ struct Place {
 }
 
 impl Recovered {
+    /// It has no past that it goes on from: nothing before `end` of the span log is its own.
+    pub(crate) fn begin_at(&mut self, end: u64) {
+        self.decide = end;
+        self.snapshot.read = end;
+    }
+
     /// Counting goes on from the snapshot, deciding from the oldest undecided piece.
     pub(crate) fn replays_from(&self) -> u64 {
         self.decide.min(self.snapshot.read)

@@ -1,5 +1,6 @@
 //! What a restart cannot find again in the entries: counters and percentiles as of one point, and where to begin.
 
+use super::stats::{SamplerStats, add};
 use crate::rules::{LimitSnapshot, SketchSnapshot};
 use prost::Message;
 
@@ -26,6 +27,9 @@ pub(crate) struct Snapshot {
     pub(crate) sketches: Vec<SketchSnapshot>,
     #[prost(message, repeated, tag = "9")]
     pub(crate) limits: Vec<LimitSnapshot>,
+    /// Undecided when their owner had left the config.
+    #[prost(uint64, tag = "10")]
+    pub(crate) expired: u64,
 }
 
 /// Budgets as they stand behind the decisions of one frame.
@@ -33,6 +37,28 @@ pub(crate) struct Snapshot {
 pub(crate) struct LimitStates {
     #[prost(message, repeated, tag = "1")]
     pub(crate) limits: Vec<LimitSnapshot>,
+}
+
+impl Snapshot {
+    /// Gives up what is accepted and in no entry; how many spans.
+    pub(crate) fn expire_undecided(&mut self) -> u64 {
+        let others = self.kept + self.dropped + self.dropped_pressure;
+        let settled = others + self.not_routed + self.expired;
+        // Entries behind the snapshot may name spans that it does not count yet.
+        self.accepted = self.accepted.max(settled);
+        self.expired += self.accepted - settled;
+        self.accepted - settled
+    }
+
+    /// Adds up for the ledger.
+    pub(crate) fn count(&self, stats: &SamplerStats) {
+        add(&stats.accepted, self.accepted);
+        add(&stats.kept, self.kept);
+        add(&stats.dropped, self.dropped);
+        add(&stats.dropped_pressure, self.dropped_pressure);
+        add(&stats.not_routed, self.not_routed);
+        add(&stats.expired, self.expired);
+    }
 }
 
 /// The sampler's own position file.
@@ -48,4 +74,7 @@ pub(crate) struct RestartPoint {
     /// Where replay of the span log may begin.
     #[prost(uint64, tag = "3")]
     pub(crate) decide: u64,
+    /// Its owner had left the config: it begins at the end of the spans when it comes back.
+    #[prost(bool, tag = "4")]
+    pub(crate) gone: bool,
 }

@@ -21,6 +21,8 @@ pub struct SamplerStats {
     pub dropped_pressure: AtomicU64,
     /// Of receivers that do not feed this pipeline.
     pub not_routed: AtomicU64,
+    /// Undecided when the instance had left the config.
+    pub expired: AtomicU64,
     /// Of traces that are not decided, or whose entry is not in the log yet.
     pub undecided: AtomicU64,
     /// Undecided traces.

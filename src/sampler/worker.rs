@@ -51,6 +51,8 @@ pub(crate) struct Parts {
     pub(crate) decisions: Stream,
     pub(crate) file: CursorFile,
     pub(crate) deliveries: Vec<Arc<Delivery>>,
+    /// Exporters that the config no longer has.
+    pub(crate) gone: Vec<(String, Arc<Delivery>)>,
     pub(crate) stats: Arc<SamplerStats>,
     pub(crate) partitions: u16,
     /// To measure with.
@@ -158,11 +160,7 @@ impl Worker {
         worker.percentiles.refresh(recovered.stamp);
         worker.limits.restore(&snapshot.limits);
         let stats = &worker.parts.stats;
-        add(&stats.accepted, snapshot.accepted);
-        add(&stats.kept, snapshot.kept);
-        add(&stats.dropped, snapshot.dropped);
-        add(&stats.dropped_pressure, snapshot.dropped_pressure);
-        add(&stats.not_routed, snapshot.not_routed);
+        snapshot.count(stats);
         add(&stats.damaged, recovered.damaged);
         set(&stats.decide, recovered.decide);
         set(&stats.read, worker.read);

@@ -18,7 +18,7 @@ use tailwater::pipeline::Pipeline;
 /// In every prompt; it must not turn up on a page.
 pub(crate) const CANARY: &str = "canary-prompt-4b1d";
 
-const CONFIG: &str = r#"
+pub(crate) const CONFIG: &str = r#"
 receivers:
   otlp: {protocols: {grpc: {endpoint: "127.0.0.1:0"}}}
   otlp/edge: {protocols: {http: {endpoint: "localhost:0"}}}
@@ -62,17 +62,10 @@ impl Running {
 
     /// The same with kept traces sent to `address` by HTTP, again after half a second at most.
     pub(crate) async fn start_to(address: SocketAddr, directory: &Path, hour: u64) -> Self {
-        let retry = "retry_on_failure: {initial_interval: 100ms, max_interval: 500ms}";
-        let http = format!(
-            "  otlphttp: {{endpoint: 'http://{address}', compression: none, {retry}}}\n  file/edge:"
-        );
-        let text = CONFIG
-            .replace("  file/edge:", &http)
-            .replace("exporters: [file]", "exporters: [file, otlphttp]");
-        Self::start_from(&text, directory, hour).await
+        Self::start_from(&config_to(address), directory, hour).await
     }
 
-    async fn start_from(config: &str, directory: &Path, hour: u64) -> Self {
+    pub(crate) async fn start_from(config: &str, directory: &Path, hour: u64) -> Self {
         let text = config.replace("DIR", directory.to_str().unwrap());
         let loaded = load(&[Source::text("test.yaml", text)], &[], &|_| None);
         let config = loaded.unwrap_or_else(|wrong| panic!("{wrong:?}")).config;
@@ -115,8 +108,22 @@ impl Running {
     }
 
     pub(crate) async fn stop(self) {
-        self.pipeline.stop(Duration::from_secs(10)).await;
+        self.stop_within(Duration::from_secs(10)).await;
     }
+
+    pub(crate) async fn stop_within(self, patience: Duration) {
+        self.pipeline.stop(patience).await;
+    }
+}
+
+fn config_to(address: SocketAddr) -> String {
+    let retry = "retry_on_failure: {initial_interval: 100ms, max_interval: 500ms}";
+    let http = format!(
+        "  otlphttp: {{endpoint: 'http://{address}', compression: none, sending_queue: {{num_consumers: 1}}, {retry}}}\n  file/edge:"
+    );
+    CONFIG
+        .replace("  file/edge:", &http)
+        .replace("exporters: [file]", "exporters: [file, otlphttp]")
 }
 
 /// The ledger's states that are not 0, in the order of their names.

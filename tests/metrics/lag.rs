@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 /// Takes every request.
-async fn serve(listener: TcpListener) {
+pub(crate) async fn serve(listener: TcpListener) {
     loop {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut bytes = Vec::new();

@@ -6,5 +6,7 @@ mod harness;
 mod inventory;
 mod lag;
 mod ledger;
+mod owners;
 mod pages;
 mod scrape;
+mod unreadable;

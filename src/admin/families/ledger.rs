@@ -5,7 +5,7 @@
 use crate::admin::inventory::{LEDGER_DIFFERENCE, LEDGER_SPANS};
 use crate::admin::page::Page;
 use crate::admin::sources::SamplerSource;
-use crate::sampler::{Delivery, SamplerStats};
+use crate::sampler::{Delivery, GoneExporter, SamplerStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const STATES: usize = 11;
@@ -33,7 +33,7 @@ impl Ledger {
                 ("thinned", 0),
                 ("duplicate", state.duplicate),
                 ("rejected", state.rejected),
-                ("expired", state.expired),
+                ("expired", state.expired + get(&stats.expired)),
                 ("lost", state.lost),
                 ("not_routed", get(&stats.not_routed)),
             ],
@@ -50,30 +50,32 @@ impl Ledger {
     }
 }
 
+/// Also for what has left the config: its spans are accounted for.
+pub(super) fn fill(page: &Page, samplers: &[SamplerSource], gone: &[GoneExporter]) {
+    for sampler in samplers {
+        for (exporter, delivery) in &sampler.deliveries {
+            let ledger = Ledger::of(&sampler.stats, delivery);
+            row(page, &sampler.pipeline, exporter, &ledger);
+        }
+    }
+    for gone in gone {
+        let ledger = Ledger::of(&gone.stats, &gone.delivery);
+        row(page, &gone.pipeline, &gone.exporter, &ledger);
+    }
+}
+
 #[allow(
     clippy::cast_precision_loss,
     reason = "a metric; what matters is 0 or not"
 )]
-pub(super) fn fill(page: &Page, samplers: &[SamplerSource]) {
-    for sampler in samplers {
-        for (exporter, delivery) in &sampler.deliveries {
-            let ledger = Ledger::of(&sampler.stats, delivery);
-            let (pipeline, exporter) = (sampler.pipeline.as_str(), exporter.as_str());
-            page.amount(
-                &LEDGER_SPANS,
-                &[pipeline, exporter, "accepted"],
-                ledger.accepted,
-            );
-            for (state, spans) in ledger.rest {
-                page.amount(&LEDGER_SPANS, &[pipeline, exporter, state], spans);
-            }
-            page.gauge(
-                &LEDGER_DIFFERENCE,
-                &[pipeline, exporter],
-                ledger.difference() as f64,
-            );
-        }
+fn row(page: &Page, pipeline: &str, exporter: &str, ledger: &Ledger) {
+    let accepted = [pipeline, exporter, "accepted"];
+    page.amount(&LEDGER_SPANS, &accepted, ledger.accepted);
+    for (state, spans) in ledger.rest {
+        page.amount(&LEDGER_SPANS, &[pipeline, exporter, state], spans);
     }
+    let difference = ledger.difference() as f64;
+    page.gauge(&LEDGER_DIFFERENCE, &[pipeline, exporter], difference);
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub(super) fn fill(page: &Page, sources: &Sources) {
     memory::fill(page, sources, &log);
     samplers::fill(page, &sources.samplers, &log);
     exporters::fill(page, sources, log.now);
-    ledger::fill(page, &sources.samplers);
+    ledger::fill(page, &sources.samplers, &sources.gone);
     collector::fill(page, &sources.samplers);
     process::fill(page, sources);
 }
