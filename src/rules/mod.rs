@@ -7,6 +7,7 @@ mod collector_tests;
 mod facts;
 mod fold;
 mod go_regex;
+mod key_index;
 mod keyword;
 mod limits;
 mod percentiles;
@@ -17,10 +18,11 @@ mod sketch;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod text_keys;
 mod values;
 mod verdict;
 
-pub use atoms::{Atoms, AtomsBuilder, TextKeys};
+pub use atoms::{Atoms, AtomsBuilder};
 pub use facts::{Facts, Observer, ObserverScratch};
 pub use fold::Fold;
 pub(crate) use limits::{Ask, Granting, Recorded};
@@ -29,5 +31,6 @@ pub use percentiles::{Percentiles, SketchSnapshot};
 pub use program::{CompileError, Compiler, PercentileRule, Program, fingerprint};
 pub use release::{Release, Semantics};
 pub use spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
+pub use text_keys::TextKeys;
 pub use values::ValueIds;
 pub use verdict::{State, Thresholds, Verdict, Vote};
