@@ -35,6 +35,7 @@ mod strict;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod trail;
 mod worker;
 
 pub use check::{CheckReport, Checked, check};
