@@ -125,7 +125,7 @@ impl Delivery {
         let mut ring = self.ring.lock();
         let mut spans = 0;
         for place in places {
-            ring.add(place.place().position);
+            ring.add(place.place().position, 1);
             spans += u64::from(place.spans());
         }
         self.backlog.lock().add(second, spans);

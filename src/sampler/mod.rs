@@ -36,6 +36,7 @@ mod strict;
 mod tests;
 mod timers;
 mod trail;
+mod warm;
 mod worker;
 
 pub use check::{CheckReport, Checked, check};
