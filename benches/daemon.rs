@@ -14,8 +14,11 @@
 
 #[path = "../tests/support/load/mod.rs"]
 mod load;
+#[path = "support/stalled.rs"]
+#[allow(unreachable_pub, reason = "a part of this program")]
+mod stalled;
 
-use load::{Load, Pace, Shape, Sink};
+use load::{Load, Pace, Requests, Shape, Sink, frame};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -28,6 +31,8 @@ use tokio::time::{Instant, sleep};
 
 /// Clock ticks of `/proc/PID/stat`: fixed at 100 on Linux.
 const TICK_NS: u64 = 10_000_000;
+/// Another build of the daemon to measure, for comparisons on a machine that is not quiet.
+const PROGRAM: &str = "TAILWATER_BENCH_PROGRAM";
 /// The load is paced: 225 MB/s, so that the undecided spans of `decision_wait` (5 s) are well below the log's size...
 const RATE: u64 = 500_000;
 /// ...and its ring of segments has been written once before the window begins.
@@ -45,6 +50,8 @@ struct Row {
     /// CPU-ns that the row must not exceed; 0: none.
     bar: u64,
     log_size: &'static str,
+    /// Spans a second.
+    rate: u64,
 }
 
 fn shape(per_request: u32) -> Shape {
@@ -61,6 +68,7 @@ fn rows() -> Vec<Row> {
         keywords,
         bar,
         log_size: LOG_SIZE,
+        rate: RATE,
     };
     vec![
         row("64 spans a request", shape(64), 1000, 650),
@@ -107,9 +115,9 @@ fn rows() -> Vec<Row> {
             1000,
             650,
         ),
-        // 2 KB a span: the undecided ones alone are more than the small log holds.
+        // 1.7 KB a span: as many bytes a second as in the other rows.
         Row {
-            log_size: COLD_LOG_SIZE,
+            rate: RATE / 4,
             ..row(
                 "512, prompts of 16.8 KB",
                 Shape {
@@ -252,8 +260,13 @@ async fn daemon(
         log_size,
     );
     std::fs::write(&file, text).expect("the config is written");
-    let program = Path::new(env!("CARGO_BIN_EXE_tailwater"));
-    let process = Process::start(program, &["--config", &file.display().to_string()], &[]);
+    let program = std::env::var_os(PROGRAM);
+    let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_tailwater").into());
+    let process = Process::start(
+        Path::new(&program),
+        &["--config", &file.display().to_string()],
+        &[],
+    );
     (process, listening(port).await)
 }
 
@@ -273,10 +286,11 @@ async fn measure(
     process: &Process,
     address: SocketAddr,
     shape: Shape,
+    rate: u64,
     warm: Duration,
 ) -> (u64, u64) {
     let pace = Pace {
-        rate: RATE,
+        rate,
         in_flight: 32,
         connections: 4,
     };
@@ -302,11 +316,11 @@ async fn measure(
     (cpu / spans.max(1), (spans as f64 / seconds) as u64)
 }
 
-async fn cpu_table() {
+async fn cpu_table(only: &str) {
     println!(
         "\n| load | CPU-ns a span | bar | spans/s | null sink | ratio |\n| --- | --- | --- | --- | --- | --- |"
     );
-    for row in rows() {
+    for row in rows().into_iter().filter(|row| row.name.contains(only)) {
         let place = tempfile::tempdir_in(scratch()).expect("a directory");
         let sink = Sink::start().await;
         let port = free_port();
@@ -316,8 +330,14 @@ async fn cpu_table() {
             &[("TAILWATER_NULL_SINK", &port.to_string())],
         );
         let address = listening(port).await;
-        let (null_cpu, _) =
-            measure(&null, address, row.shape.clone(), Duration::from_secs(1)).await;
+        let (null_cpu, _) = measure(
+            &null,
+            address,
+            row.shape.clone(),
+            row.rate,
+            Duration::from_secs(1),
+        )
+        .await;
         drop(null);
         let (process, address) = daemon(
             place.path(),
@@ -328,7 +348,7 @@ async fn cpu_table() {
             row.log_size,
         )
         .await;
-        let (cpu, rate) = measure(&process, address, row.shape, WARM).await;
+        let (cpu, rate) = measure(&process, address, row.shape, row.rate, WARM).await;
         let bar = if row.bar == 0 {
             "–".to_owned()
         } else {
@@ -396,19 +416,37 @@ async fn memory_table() {
         (slopes[3] - slopes[1]) / 16.0
     );
     for prompt_bytes in [1_000, 100_000] {
-        let place = tempfile::tempdir_in(scratch()).expect("a directory");
-        let sink = Sink::start().await;
-        let (process, address) =
-            daemon(place.path(), &sink, 5, 1, "total: 256MiB", COLD_LOG_SIZE).await;
-        let shape = Shape {
-            spans: 12,
-            parts: 4,
-            prompt_bytes,
-            ..shape(24)
-        };
-        let rss = rss_at(&process, address, &shape, &[60_000]).await;
-        println!("Prompts of {prompt_bytes} bytes: RSS {} MiB.", rss[0] >> 20);
+        let (rss, held) = full(prompt_bytes).await;
+        println!("Prompts of {prompt_bytes} bytes: RSS {rss} MiB ({held} bodies held).");
     }
+}
+
+/// RSS in MiB with the same spans undecided, the cache full and the intake budget full, and the bodies that fill it.
+async fn full(prompt_bytes: usize) -> (u64, usize) {
+    let place = tempfile::tempdir_in(scratch()).expect("a directory");
+    let sink = Sink::start().await;
+    let memory = "total: 256MiB, per_service: {default: 256MiB}, skeletons: 64MiB";
+    let (process, address) = daemon(place.path(), &sink, 3600, 1, memory, COLD_LOG_SIZE).await;
+    let shape = Shape {
+        spans: 12,
+        parts: 4,
+        prompt_bytes,
+        ..shape(24)
+    };
+    let begun = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64);
+    // Bodies of about a MiB: some thirty fill the budget.
+    let large = Shape {
+        per_request: (1 << 20) / (300 + prompt_bytes as u32 / 12),
+        ..shape.clone()
+    };
+    let one = Requests::new(Arc::new(large), begun)
+        .next()
+        .expect("requests do not end");
+    rss_at(&process, address, &shape, &[60_000]).await;
+    let stalled = stalled::Stalled::fill(address, &frame(&one.bytes)).await;
+    (process.rss() >> 20, stalled.held)
 }
 
 /// Where logs are written: a real disk, not a tmpfs.
@@ -436,11 +474,12 @@ fn main() {
         pinned.is_ok_and(|status| status.success()),
         "taskset (util-linux) pins this process to core 1"
     );
-    let only = std::env::args()
+    let mut words = std::env::args()
         .skip(1)
-        .find(|argument| !argument.starts_with('-'));
+        .filter(|word| !word.starts_with('-'));
+    let (only, row) = (words.next(), words.next());
     if only.as_deref() != Some("memory") {
-        runtime.block_on(cpu_table());
+        runtime.block_on(cpu_table(row.as_deref().unwrap_or_default()));
     }
     if only.as_deref() != Some("cpu") {
         runtime.block_on(memory_table());

@@ -126,8 +126,11 @@ impl Cache {
         let mut refs = refs.peekable();
         while refs.peek().is_some() {
             let mut state = self.state.lock();
+            // Most pieces have left the cache long before they are decided.
+            let oldest = state.frames.keys().next().copied().unwrap_or(u64::MAX);
             let mut frame: Option<(u64, &mut Vec<Slot>)> = None;
-            for place in refs.by_ref().take(SETTLE_CHUNK) {
+            let chunk = refs.by_ref().take(SETTLE_CHUNK);
+            for place in chunk.filter(|place| place.position >= oldest) {
                 if frame
                     .as_ref()
                     .is_none_or(|(position, _)| *position != place.position)

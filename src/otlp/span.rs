@@ -146,16 +146,18 @@ pub(crate) fn scan_span<'a>(
             _ => {}
         }
     }
-    let (trace, span, root) = ids(trace, span, parent, visitor.takes_zero_ids())?;
+    if let Some(error) = id_error(trace, span, parent, visitor.takes_zero_ids()) {
+        return Err(error);
+    }
     let head = SpanHead {
-        trace,
-        span,
+        trace: TraceId(trace.first_chunk().map_or(0, |id| u128::from_be_bytes(*id))),
+        span: number(span),
         start,
         end,
         status,
         kind,
         flags,
-        root,
+        root: number(parent) == 0,
     };
     visitor.end_span(
         &head,
@@ -167,40 +169,30 @@ pub(crate) fn scan_span<'a>(
     Ok(head)
 }
 
+/// What is wrong with the ids.
 #[inline]
-fn ids(
-    trace: &[u8],
-    span: &[u8],
-    parent: &[u8],
-    zero_ids: bool,
-) -> Result<(TraceId, u64, bool), SpanError> {
+fn id_error(trace: &[u8], span: &[u8], parent: &[u8], zero_ids: bool) -> Option<SpanError> {
     // The Collector takes an empty id for 16 or 8 zero bytes.
-    let trace = if zero_ids && trace.is_empty() {
-        &[0; 16]
+    let none = |id: &[u8]| zero_ids && id.is_empty();
+    if trace.len() != 16 && !none(trace) {
+        Some(SpanError::TraceIdLength)
+    } else if trace == [0; 16] && !zero_ids {
+        Some(SpanError::TraceIdZero)
+    } else if span.len() != 8 && !none(span) {
+        Some(SpanError::SpanIdLength)
+    } else if number(span) == 0 && !zero_ids {
+        Some(SpanError::SpanIdZero)
+    } else if parent.len() != 8 && !parent.is_empty() {
+        Some(SpanError::ParentIdLength)
     } else {
-        trace
-    };
-    let span = if zero_ids && span.is_empty() {
-        &[0; 8]
-    } else {
-        span
-    };
-    let trace = <[u8; 16]>::try_from(trace).map_err(|_| SpanError::TraceIdLength)?;
-    let trace = TraceId(u128::from_be_bytes(trace));
-    if trace.0 == 0 && !zero_ids {
-        return Err(SpanError::TraceIdZero);
+        None
     }
-    let span = <[u8; 8]>::try_from(span).map_err(|_| SpanError::SpanIdLength)?;
-    let span = u64::from_be_bytes(span);
-    if span == 0 && !zero_ids {
-        return Err(SpanError::SpanIdZero);
-    }
-    let parent = match parent.first_chunk::<8>() {
-        Some(id) if parent.len() == 8 => u64::from_be_bytes(*id),
-        None if parent.is_empty() => 0,
-        _ => return Err(SpanError::ParentIdLength),
-    };
-    Ok((trace, span, parent == 0))
+}
+
+/// A span id; 0 when there is none.
+#[inline]
+fn number(id: &[u8]) -> u64 {
+    id.first_chunk().map_or(0, |id| u64::from_be_bytes(*id))
 }
 
 /// Protobuf reads a 32-bit enum or integer from the low half of the varint.

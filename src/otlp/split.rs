@@ -10,6 +10,7 @@ use super::{TraceId, partition_of};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
+use std::iter::Peekable;
 use std::ops::Range;
 
 /// One trace's spans of one request and service.
@@ -48,14 +49,18 @@ pub struct Split {
 }
 
 const NONE: u32 = u32::MAX;
+/// Traces that the look-up begins with room for: as many as a request of usual size can hold.
+const TABLE: usize = 512;
 
 /// The spans of one piece as a list through `Draft::next`.
 struct Draft {
     trace: TraceId,
     service: u32,
-    partition: u16,
     first: u32,
     last: u32,
+    /// Bytes of its spans with their tags, and of the envelope of the first: what it will take, unless a trace has spans
+    /// under several scopes.
+    bytes: usize,
 }
 
 struct Drafts {
@@ -79,43 +84,39 @@ pub fn split(
     partitions: u16,
     header: usize,
 ) -> Split {
-    let mut drafts = group(scan, services, partitions);
-    drafts
-        .pieces
-        .sort_by_key(|draft| (draft.service, draft.partition));
+    let drafts = group(scan, services);
+    let layout = layout(&drafts.pieces, partitions);
     let mut out = Split {
         order: Vec::with_capacity(scan.spans.len()),
         ..Split::default()
     };
     out.pieces.reserve_exact(drafts.pieces.len());
     let mut runs = Vec::new();
-    for draft in &drafts.pieces {
+    let mut rest = &layout[..];
+    while let Some(((partition, draft), behind)) = rest.split_first() {
         if out
             .blocks
             .last()
             .is_none_or(|block| block.service != draft.service)
         {
-            let room = request.len() / 8 + header * drafts.pieces.len();
-            let whole =
-                out.blocks.is_empty() && services.iter().all(|service| *service == draft.service);
-            let room = if whole { request.len() + room } else { room };
             out.blocks.push(PieceBlock {
                 service: draft.service,
-                bytes: Vec::with_capacity(room),
+                bytes: Vec::with_capacity(room_of(rest, header)),
             });
         }
         lay_out(
             request,
             scan,
             &drafts.next,
-            draft,
+            (*partition, draft),
             header,
             &mut runs,
             &mut out,
         );
+        rest = behind;
     }
     for block in &mut out.blocks {
-        // The cache charges what a block really holds; a block with much slack would be charged for air.
+        // The cache charges a block's bytes; one with much slack would hold more.
         if block.bytes.capacity() > block.bytes.len() + block.bytes.len() / 8 {
             block.bytes.shrink_to_fit();
         }
@@ -123,10 +124,35 @@ pub fn split(
     out
 }
 
+/// The pieces by service, then partition, then first span, each with its partition.
+fn layout(drafts: &[Draft], partitions: u16) -> Vec<(u16, &Draft)> {
+    // A pass of its own: the hash is one long chain, and processors walk several chains at once.
+    let mut keys: Vec<(u64, u32)> = drafts
+        .iter()
+        .zip(0_u32..)
+        .map(|(draft, index)| {
+            let partition = partition_of(draft.trace, partitions);
+            (u64::from(draft.service) << 16 | u64::from(partition), index)
+        })
+        .collect();
+    keys.sort_unstable();
+    #[allow(clippy::cast_possible_truncation, reason = "the low half")]
+    keys.into_iter()
+        .filter_map(|(key, index)| Some((key as u16, drafts.get(index as usize)?)))
+        .collect()
+}
+
+/// Bytes of the block of the first piece's service.
+fn room_of(layout: &[(u16, &Draft)], header: usize) -> usize {
+    let drafts = layout.chunk_by(|a, b| a.1.service == b.1.service).next();
+    let drafts = drafts.unwrap_or_default().iter();
+    drafts.map(|(_, draft)| header + draft.bytes).sum()
+}
+
 /// Finds the piece of each span. Neighbours mostly share a trace, so the last piece is tried first.
-fn group(scan: &Scan, services: &[u32], partitions: u16) -> Drafts {
+fn group(scan: &Scan, services: &[u32]) -> Drafts {
     let hasher = FixedState::default();
-    let mut table: HashTable<u32> = HashTable::new();
+    let mut table: HashTable<u32> = HashTable::with_capacity(scan.spans.len().min(TABLE));
     let mut drafts = Drafts {
         pieces: Vec::new(),
         next: vec![NONE; scan.spans.len()],
@@ -145,14 +171,13 @@ fn group(scan: &Scan, services: &[u32], partitions: u16) -> Drafts {
             last = if let Some(index) = found {
                 index as usize
             } else {
-                let partition = partition_of(place.trace, partitions);
                 let index = drafts.pieces.len();
                 drafts.pieces.push(Draft {
                     trace: place.trace,
                     service,
-                    partition,
                     first: NONE,
                     last: NONE,
+                    bytes: envelope_len(scan, place),
                 });
                 table.insert_unique(hash, super::scan::index(index), |index| {
                     drafts
@@ -163,12 +188,17 @@ fn group(scan: &Scan, services: &[u32], partitions: u16) -> Drafts {
                 index
             };
         }
-        link(&mut drafts, last, span);
+        link(
+            &mut drafts,
+            last,
+            span,
+            field_len((place.end - place.start) as usize),
+        );
     }
     drafts
 }
 
-fn link(drafts: &mut Drafts, piece: usize, span: u32) {
+fn link(drafts: &mut Drafts, piece: usize, span: u32, bytes: usize) {
     let Some(draft) = drafts.pieces.get_mut(piece) else {
         return;
     };
@@ -178,6 +208,16 @@ fn link(drafts: &mut Drafts, piece: usize, span: u32) {
         draft.first = span;
     }
     draft.last = span;
+    draft.bytes += bytes;
+}
+
+/// The most that a span's resource and scope take around it.
+fn envelope_len(scan: &Scan, place: &SpanPlace) -> usize {
+    const TAG_AND_LENGTH: usize = 6;
+    let scope = scan.scopes.get(place.scope as usize);
+    let resource = scope.and_then(|scope| scan.resources.get(scope.resource as usize));
+    let len = |envelope: Option<&Envelope>| envelope.map_or(0, |envelope| envelope.len);
+    len(scope) + len(resource) + 2 * TAG_AND_LENGTH
 }
 
 fn service_of(scan: &Scan, services: &[u32], place: &SpanPlace) -> u32 {
@@ -192,7 +232,7 @@ fn lay_out(
     request: &[u8],
     scan: &Scan,
     next: &[u32],
-    draft: &Draft,
+    (partition, draft): (u16, &Draft),
     header: usize,
     runs: &mut Vec<Run>,
     out: &mut Split,
@@ -224,14 +264,15 @@ fn lay_out(
         .get(first as usize..)
         .unwrap_or_default()
         .iter()
-        .filter_map(|i| scan.spans.get(*i as usize));
+        .filter_map(|i| scan.spans.get(*i as usize))
+        .peekable();
     for resource in runs.chunk_by(|a, b| resource_of(scan, a) == resource_of(scan, b)) {
         write_resource(request, scan, resource, &mut places, bytes);
     }
     let end = super::scan::index(bytes.len());
     out.pieces.push(Piece {
         trace: draft.trace,
-        partition: draft.partition,
+        partition,
         block,
         bytes: start..end,
         spans,
@@ -252,7 +293,7 @@ fn write_resource<'a>(
     request: &[u8],
     scan: &Scan,
     runs: &[Run],
-    places: &mut impl Iterator<Item = &'a SpanPlace>,
+    places: &mut Peekable<impl Iterator<Item = &'a SpanPlace>>,
     out: &mut Vec<u8>,
 ) {
     let scopes = || {
@@ -275,11 +316,20 @@ fn write_resource<'a>(
         while out.len() < end
             && let Some(place) = places.next()
         {
-            let span = request
-                .get(place.start as usize..place.end as usize)
-                .unwrap_or_default();
-            put_field_header(out, 2, span.len());
-            out.extend_from_slice(span);
+            put_field_header(out, 2, (place.end - place.start) as usize);
+            let mut end = place.end;
+            while let Some(next) = places.next_if(|next| follows(place.scope, end, next)) {
+                end = next.end;
+            }
+            let spans = request.get(place.start as usize..end as usize);
+            out.extend_from_slice(spans.unwrap_or_default());
         }
     }
+}
+
+/// The span lies right behind `end` with just the tag and length between that we would write: the two can be copied
+/// together. There is no room there for anything else, since no encoding is shorter.
+fn follows(scope: u32, end: u32, span: &SpanPlace) -> bool {
+    let length = (span.end - span.start) as usize;
+    span.scope == scope && (span.end as usize).checked_sub(field_len(length)) == Some(end as usize)
 }

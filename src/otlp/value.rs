@@ -10,6 +10,9 @@ use super::wire::{Cursor, WireError};
 pub(crate) const MAX_DEPTH: u32 = 30;
 
 /// An attribute's value, undecoded below its first level.
+// A word for the kind, so that the rest begins at a word: with a bool at offset 1 the value was copied in pieces that
+// straddle what had just been written, and the scan took a third longer.
+#[repr(u64)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AnyValue<'a> {
     /// No value set.
@@ -83,13 +86,18 @@ fn plain_pair(message: &[u8]) -> Option<(&[u8], &[u8])> {
 /// A length of up to three bytes, and what is behind it.
 #[inline(always)]
 fn short_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let (number, rest) = short_number(bytes)?;
+    Some((number as usize, rest))
+}
+
+/// A number of up to three bytes, and what is behind it.
+#[inline(always)]
+fn short_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     match bytes {
-        [a, rest @ ..] if *a < 0x80 => Some((usize::from(*a), rest)),
-        [a, b, rest @ ..] if *b < 0x80 => {
-            Some((usize::from(*a & 0x7f) | usize::from(*b) << 7, rest))
-        }
+        [a, rest @ ..] if *a < 0x80 => Some((u32::from(*a), rest)),
+        [a, b, rest @ ..] if *b < 0x80 => Some((u32::from(*a & 0x7f) | u32::from(*b) << 7, rest)),
         [a, b, c, rest @ ..] if *c < 0x80 => Some((
-            usize::from(*a & 0x7f) | usize::from(*b & 0x7f) << 7 | usize::from(*c) << 14,
+            u32::from(*a & 0x7f) | u32::from(*b & 0x7f) << 7 | u32::from(*c) << 14,
             rest,
         )),
         _ => None,
@@ -109,7 +117,11 @@ pub(crate) fn any_value(message: &[u8], depth: u32) -> Result<AnyValue<'_>, Wire
             }
         }
         [0x10, value] if *value < 0x80 => return Ok(AnyValue::Bool(*value != 0)),
-        [0x18, value] if *value < 0x80 => return Ok(AnyValue::Int(i64::from(*value))),
+        [0x18, rest @ ..] => {
+            if let Some((value, [])) = short_number(rest) {
+                return Ok(AnyValue::Int(i64::from(value)));
+            }
+        }
         _ => {}
     }
     any_value_of_any_form(message, depth)

@@ -4,12 +4,13 @@
 //! keys that a policy names are looked at. Attribute semantics are the Collector's: the first of a repeated key counts,
 //! and a value of another kind reads as empty, 0 or false.
 
+use super::key_index::KeyIndex;
 use super::keyword::KeywordMatcher;
 use super::ottl::{Condition, ErrorMode};
+use super::text_keys::TextKeys;
 use super::values::ValueIds;
 use hashbrown::HashSet;
 use regex::bytes::Regex;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A test of one attribute value.
@@ -56,54 +57,15 @@ pub(crate) struct KeyTests {
     pub(crate) tests: Vec<(Test, u32)>,
     /// Its value is a percentile key.
     pub(crate) slot: Option<u32>,
-}
-
-/// Attribute keys whose text can be a prompt or an answer.
-#[derive(Debug, Default, Clone)]
-pub struct TextKeys {
-    /// By length: every attribute of every span is asked for, and lengths tell most of them apart.
-    exact: Vec<Vec<Box<[u8]>>>,
-    prefixes: Vec<Box<[u8]>>,
-}
-
-impl TextKeys {
-    /// Keys as they are, and those that end in `*` as the beginning of many.
-    pub fn new<'a>(keys: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut out = Self::default();
-        for key in keys {
-            if let Some(prefix) = key.strip_suffix('*') {
-                out.prefixes.push(prefix.as_bytes().into());
-                continue;
-            }
-            if out.exact.len() <= key.len() {
-                out.exact.resize(key.len() + 1, Vec::new());
-            }
-            if let Some(same_length) = out.exact.get_mut(key.len()) {
-                same_length.push(key.as_bytes().into());
-            }
-        }
-        out
-    }
-
-    #[inline]
-    pub(crate) fn holds(&self, key: &[u8]) -> bool {
-        self.exact
-            .get(key.len())
-            .is_some_and(|same_length| same_length.iter().any(|other| **other == *key))
-            || self
-                .prefixes
-                .iter()
-                .any(|prefix| prefix.first() == key.first() && key.starts_with(prefix))
-    }
+    /// Its text can be a prompt or an answer.
+    pub(crate) text: bool,
 }
 
 /// The table. Built once from all programs' needs.
 #[derive(Debug)]
 pub struct Atoms {
-    /// Sorted by key length.
     pub(crate) keys: Vec<KeyTests>,
-    /// For each key length below 256, its stretch of `keys`.
-    by_len: Vec<Range<u16>>,
+    index: KeyIndex,
     /// Mask of status codes (bit = code) and the bit it sets.
     pub(crate) statuses: Vec<(u8, u32)>,
     /// Members of the tracestate, the texts that match, and the bit they set.
@@ -128,15 +90,10 @@ pub struct Atoms {
 }
 
 impl Atoms {
-    /// Index of the tests for `key`.
+    /// Index of what is wanted of `key`.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<usize> {
-        let range = self.by_len.get(key.len())?;
-        (usize::from(range.start)..usize::from(range.end)).find(|index| {
-            self.keys
-                .get(*index)
-                .is_some_and(|tests| &*tests.key == key)
-        })
+        self.index.find(key)
     }
 
     /// The bits that all programs' tests take.
@@ -310,19 +267,12 @@ impl AtomsBuilder {
     /// # Errors
     /// When the keywords together are too large for the matcher.
     pub fn build(mut self, text_keys: TextKeys, values: Arc<ValueIds>) -> Result<Atoms, String> {
-        self.keys.sort_by_key(|tests| tests.key.len());
-        let mut by_len = vec![0..0; 256];
-        for (tests, index) in self.keys.iter().zip(0_u16..) {
-            if let Some(range) = by_len.get_mut(tests.key.len()) {
-                if range.start == range.end {
-                    range.start = index;
-                }
-                range.end = index + 1;
-            }
+        for key in &text_keys.exact {
+            self.key(&String::from_utf8_lossy(key)).text = true;
         }
         Ok(Atoms {
+            index: KeyIndex::new(self.keys.iter().map(|tests| &*tests.key)),
             keys: self.keys,
-            by_len,
             statuses: self.statuses,
             trace_states: self.trace_states,
             sampled_flag: self.sampled_flag,

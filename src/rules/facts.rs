@@ -139,10 +139,14 @@ impl<'a> Observer<'a> {
         self.facts
     }
 
-    fn attribute(&mut self, site: Site, key: &[u8], value: AnyValue<'_>) {
-        let Some(index) = self.atoms.find(key) else {
+    /// Tests what is wanted of the key with this index.
+    fn attribute(&mut self, site: Site, index: usize, value: AnyValue<'_>) {
+        let Some(wanted) = self.atoms.keys.get(index) else {
             return;
         };
+        if wanted.tests.is_empty() && wanted.slot.is_none() {
+            return;
+        }
         let Some(seen) = self.scratch.seen.get_mut(index / 64) else {
             return;
         };
@@ -151,9 +155,6 @@ impl<'a> Observer<'a> {
             return;
         }
         *seen |= mask;
-        let Some(wanted) = self.atoms.keys.get(index) else {
-            return;
-        };
         let words = match site {
             Site::Resource => &mut self.resource[..],
             Site::Span => present(&mut self.facts),
@@ -208,15 +209,19 @@ impl<'a> Observer<'a> {
         }
     }
 
-    fn text(&mut self, key: &[u8], value: AnyValue<'_>) {
+    /// Looks for keywords, if the key is one of text; `index` as `Atoms::find` gives it.
+    fn text(&mut self, key: &[u8], index: Option<usize>, value: AnyValue<'_>) {
         let Some(matcher) = &self.atoms.keywords else {
             return;
         };
         if matches!(
             value,
             AnyValue::Bool(_) | AnyValue::Int(_) | AnyValue::Double(_)
-        ) || !self.atoms.text_keys.holds(key)
-        {
+        ) {
+            return;
+        }
+        let wanted = index.and_then(|index| self.atoms.keys.get(index));
+        if !wanted.is_some_and(|wanted| wanted.text) && !self.atoms.text_keys.begin(key) {
             return;
         }
         let words = present(&mut self.facts);
@@ -324,7 +329,9 @@ impl Visitor for Observer<'_> {
     }
 
     fn resource_attribute(&mut self, key: &[u8], value: AnyValue<'_>) {
-        self.attribute(Site::Resource, key, value);
+        if let Some(index) = self.atoms.find(key) {
+            self.attribute(Site::Resource, index, value);
+        }
     }
 
     fn begin_span(&mut self) {
@@ -338,13 +345,16 @@ impl Visitor for Observer<'_> {
 
     #[inline]
     fn span_attribute(&mut self, key: &[u8], value: AnyValue<'_>) {
-        self.attribute(Site::Span, key, value);
-        self.text(key, value);
+        let index = self.atoms.find(key);
+        if let Some(index) = index {
+            self.attribute(Site::Span, index, value);
+        }
+        self.text(key, index, value);
     }
 
     #[inline]
     fn event_attribute(&mut self, key: &[u8], value: AnyValue<'_>) {
-        self.text(key, value);
+        self.text(key, self.atoms.find(key), value);
     }
 
     #[inline]

@@ -8,6 +8,7 @@ mod collector_tests;
 mod facts;
 mod fold;
 mod go_regex;
+mod key_index;
 mod keyword;
 mod limits;
 pub mod ottl;
@@ -20,10 +21,11 @@ mod spec;
 mod state;
 #[cfg(test)]
 mod tests;
+mod text_keys;
 mod values;
 mod verdict;
 
-pub use atoms::{Atoms, AtomsBuilder, TextKeys};
+pub use atoms::{Atoms, AtomsBuilder};
 pub use facts::{Facts, Observer, ObserverScratch};
 pub use fold::Fold;
 pub(crate) use limits::{Ask, Granting, Recorded};
@@ -33,5 +35,6 @@ pub use program::{CompileError, Compiler, PercentileRule, Program, fingerprint};
 pub use release::{Release, Semantics};
 pub use spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
 pub use state::{KeySnapshot, StateSnapshot, layout};
+pub use text_keys::TextKeys;
 pub use values::ValueIds;
 pub use verdict::{State, Thresholds, Verdict, Vote};

@@ -163,7 +163,7 @@ impl Delivery {
         expected.written = None;
         let mut spans = 0;
         for place in places {
-            expected.ring.add(place.place().position);
+            expected.ring.add(place.place().position, 1);
             spans += u64::from(place.spans());
         }
         self.backlog.lock().add(second, spans);

@@ -41,7 +41,7 @@ impl Worker {
         });
         for position in batch.named.iter().map(|place| place.place().position) {
             self.undecided.remove(position);
-            self.named.add(position);
+            self.named.add(position, 1);
         }
         for place in &batch.settled {
             self.undecided.remove(place.place().position);

@@ -41,8 +41,10 @@ mod strict;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod trail;
 mod undecided;
 mod waiting;
+mod warm;
 mod worker;
 
 pub use check::{CheckReport, Checked, check};

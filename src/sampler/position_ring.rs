@@ -15,7 +15,11 @@ pub(crate) struct PositionRing {
 }
 
 impl PositionRing {
-    pub(crate) fn add(&mut self, position: u64) {
+    /// So many more pieces at `position` are needed.
+    pub(crate) fn add(&mut self, position: u64, pieces: u32) {
+        if pieces == 0 {
+            return;
+        }
         let slot = position >> SHIFT;
         if self.counts.is_empty() {
             self.first = slot;
@@ -29,7 +33,7 @@ impl PositionRing {
             self.counts.push_back(0);
         }
         if let Some(count) = self.counts.get_mut(at) {
-            *count += 1;
+            *count += pieces;
         }
     }
 
@@ -65,7 +69,7 @@ mod tests {
             for (add, slot) in steps {
                 let position = (slot << SHIFT) + 17;
                 if add {
-                    ring.add(position);
+                    ring.add(position, 1);
                     *model.entry(slot).or_default() += 1;
                 } else if let Some(count) = model.get_mut(&slot) {
                     ring.remove(position);

@@ -180,7 +180,7 @@ impl Worker {
             if skeletons.add_piece(slot, *place) {
                 bytes += Skeletons::CHUNK_BYTES;
             }
-            self.named.add(place.place().position);
+            self.named.add(place.place().position, 1);
             add(&self.parts.stats.undecided, u64::from(place.spans()));
         }
         let pieces = u32::try_from(waiting.places.len()).unwrap_or(u32::MAX);

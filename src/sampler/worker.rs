@@ -299,21 +299,34 @@ impl Worker {
             return;
         }
         let replayed = position < self.replay_end;
+        let spans_of = |piece: &ScannedPiece| u64::from(piece.spans.end - piece.spans.start);
+        let spans = scanned.pieces.iter().map(spans_of).sum();
+        if new {
+            add(&self.parts.stats.accepted, spans);
+        }
+        if !replayed {
+            self.begin(position, crate::otlp::index(scanned.pieces.len()), spans);
+            self.warm(scanned);
+        }
         for piece in &scanned.pieces {
-            if new {
-                add(
-                    &self.parts.stats.accepted,
-                    u64::from(piece.spans.end - piece.spans.start),
-                );
+            if replayed {
+                if self.coverage.covers(piece.trace, position) {
+                    continue;
+                }
+                self.begin(position, 1, spans_of(piece));
             }
-            if !(replayed && self.coverage.covers(piece.trace, position)) {
-                self.piece(position, seconds(stamp), piece, scanned);
-            }
+            self.piece(position, seconds(stamp), piece, scanned);
         }
         if !replayed {
             self.coverage = Coverage::default();
         }
         self.relieve_skeletons();
+    }
+
+    /// Pieces that no durable entry names yet.
+    fn begin(&mut self, position: u64, pieces: u32, spans: u64) {
+        self.undecided.add(position, pieces);
+        add(&self.parts.stats.undecided, spans);
     }
 
     fn piece(&mut self, position: u64, second: u32, piece: &ScannedPiece, scanned: &Arc<Scanned>) {
@@ -324,8 +337,6 @@ impl Worker {
         };
         let spans = piece.spans.end - piece.spans.start;
         let place = PackedRef::new(place, spans);
-        self.undecided.add(position);
-        add(&self.parts.stats.undecided, u64::from(spans));
         self.budget_time = self.budget_time.max(self.now);
         if self.must_wait(piece) {
             return self.block(piece, place, scanned);

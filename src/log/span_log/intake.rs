@@ -4,6 +4,7 @@ use super::core::Core;
 use super::queue::{Pending, frame_len_of, window_bytes_of};
 use crate::log::account::IntakeCharge;
 use crate::log::api::{Append, Appended, Block};
+use crate::log::checksum::crc32c_of;
 use crate::log::errors::{AppendError, RETRY_AFTER_DISK};
 use crate::log::settings::OnFull;
 use std::sync::atomic::Ordering;
@@ -84,7 +85,9 @@ impl<A> Core<A> {
             ));
             block_charges.push(IntakeCharge::new(account, bytes));
         }
+        let parts: Vec<&[u8]> = blocks.iter().map(|block| &*block.bytes).collect();
         Pending {
+            checksum: crc32c_of(&parts),
             meta,
             blocks,
             attachment,

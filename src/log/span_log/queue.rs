@@ -20,6 +20,8 @@ const BATCH_BYTES: u64 = 1024 * 1024;
 pub(super) struct Pending<A> {
     pub(super) meta: FrameMeta,
     pub(super) blocks: Vec<Block>,
+    /// CRC32C of the blocks end to end, taken while they were fresh in the processor's cache.
+    pub(super) checksum: u32,
     pub(super) attachment: A,
     /// What it holds while it is in the window.
     pub(super) window_bytes: u64,

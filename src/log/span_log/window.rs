@@ -168,6 +168,7 @@ impl<A> Pending<A> {
         let Self {
             meta,
             blocks,
+            checksum: _,
             attachment,
             window_bytes,
             reservation,

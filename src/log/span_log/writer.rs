@@ -4,6 +4,7 @@ use super::core::Core;
 use super::queue::{Pending, Taken};
 use super::retention::Retention;
 use super::window::Entry;
+use crate::log::checksum::crc32c_of;
 use crate::log::errors::AppendError;
 use crate::log::frame::OutFrame;
 use std::sync::Arc;
@@ -74,10 +75,14 @@ fn append<A>(
         .zip(bodies.iter().map(Vec::as_slice))
         .map(frame)
         .collect();
-    match core.stream.append(&frames) {
+    let checksum = |number: usize, frame: &OutFrame<'_>| match batch.get(number) {
+        Some(request) => request.checksum,
+        None => crc32c_of(frame.body),
+    };
+    match core.stream.append_summed(&frames, checksum) {
         // The disk is full of other things: a segment of ours that nobody needs makes room.
         Err(AppendError::Full { .. }) if retention.release_oldest(core) => {
-            core.stream.append(&frames)
+            core.stream.append_summed(&frames, checksum)
         }
         other => other,
     }

@@ -18,6 +18,15 @@ impl Stream {
     /// `TooLarge`: over [`max_batch`](Self::max_batch). After `Io` and `disk full` some may reappear, whole, at the next
     /// start if the process dies before another append succeeds: accepted duplicates of what the sender repeats.
     pub fn append(&self, frames: &[OutFrame<'_>]) -> Result<Vec<u64>, AppendError> {
+        self.append_summed(frames, |_, frame| crc32c_of(frame.body))
+    }
+
+    /// As [`append`](Self::append), with the checksum of each body from whoever had the bytes at hand.
+    pub(crate) fn append_summed(
+        &self,
+        frames: &[OutFrame<'_>],
+        checksum: impl Fn(usize, &OutFrame<'_>) -> u32,
+    ) -> Result<Vec<u64>, AppendError> {
         if frames.is_empty() {
             return Ok(Vec::new());
         }
@@ -25,7 +34,7 @@ impl Stream {
         let mut tail = shared.tail.lock();
         let total = frames.iter().map(|frame| frame_len(frame.body_len())).sum();
         shared.make_room(&mut tail, total)?;
-        let batch = Batch::lay_out(frames, tail.active.end(), tail.active.stamp())?;
+        let batch = Batch::lay_out(frames, checksum, tail.active.end(), tail.active.stamp())?;
         shared.write(&mut tail, &batch, frames)?;
         tail.active.publish(batch.end, batch.stamp);
         shared.end.send_replace(batch.end);
@@ -52,13 +61,18 @@ struct Batch {
 }
 
 impl Batch {
-    fn lay_out(frames: &[OutFrame<'_>], start: u64, last_stamp: u64) -> Result<Self, AppendError> {
+    fn lay_out(
+        frames: &[OutFrame<'_>],
+        checksum: impl Fn(usize, &OutFrame<'_>) -> u32,
+        start: u64,
+        last_stamp: u64,
+    ) -> Result<Self, AppendError> {
         let mut batch = Self {
             headers: Vec::with_capacity(frames.len()),
             end: start,
             stamp: last_stamp,
         };
-        for frame in frames {
+        for (number, frame) in frames.iter().enumerate() {
             let length = frame.body_len();
             let too_large = |_| AppendError::TooLarge {
                 bytes: length,
@@ -69,7 +83,7 @@ impl Batch {
             let (position, stamp, meta) = (batch.end, batch.stamp, frame.meta);
             batch.headers.push(FrameHeader {
                 body_len,
-                body_crc: crc32c_of(frame.body),
+                body_crc: checksum(number, frame),
                 position,
                 stamp,
                 meta,

@@ -1,47 +1,33 @@
 //! Case folding of UTF-8 bytes: lower case, with the few letters whose lower case is not their folding.
 //!
-//! Bytes that are not UTF-8 stay as they are. ASCII and the scripts without case (Chinese, Japanese, Korean) are copied;
-//! only other letters are decoded.
+//! Bytes that are not UTF-8 stay as they are. Keywords are folded whole; of texts only the letters that matter to the
+//! keywords are, with ASCII case left to the search (`letters`).
+
+use super::letters::Letters;
+use std::sync::LazyLock;
 
 /// Appends `text`, folded, to `out`.
-pub(crate) fn casefold(text: &[u8], out: &mut Vec<u8>) {
+pub(super) fn casefold(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
-    while !rest.is_empty() {
-        let ascii = ascii_len(rest);
-        let start = out.len();
-        out.extend_from_slice(&rest[..ascii]);
-        out[start..].make_ascii_lowercase();
-        rest = &rest[ascii..];
-        let caseless = caseless_len(rest);
-        out.extend_from_slice(&rest[..caseless]);
-        rest = &rest[caseless..];
-        if let Some(&byte) = rest.first()
-            && byte >= 0x80
-            && caseless == 0
-        {
+    while let Some(first) = rest.first() {
+        if first.is_ascii() {
+            out.push(first.to_ascii_lowercase());
+            rest = &rest[1..];
+        } else {
             rest = fold_one(rest, out);
         }
     }
 }
 
-fn ascii_len(bytes: &[u8]) -> usize {
-    // Eight at a time: prompts are mostly ASCII or mostly not.
-    let mut len = 0;
-    for chunk in bytes.chunks_exact(8) {
-        if chunk.iter().fold(0, |all, byte| all | byte) >= 0x80 {
-            break;
-        }
-        len += 8;
+/// Appends `text` to `out` with the letters folded that matter; `at` is the first of them.
+pub(super) fn fold_letters(letters: &Letters, text: &[u8], at: usize, out: &mut Vec<u8>) {
+    let (mut rest, mut next) = (text, Some(at));
+    while let Some((plain, letter)) = next.and_then(|at| rest.split_at_checked(at)) {
+        out.extend_from_slice(plain);
+        rest = fold_one(letter, out);
+        next = letters.find(rest);
     }
-    len + bytes[len..].iter().take_while(|byte| **byte < 0x80).count()
-}
-
-/// Bytes of a run of three-byte characters from the blocks without case: U+3000 to U+9FFF and U+B000 to U+D7FF.
-fn caseless_len(bytes: &[u8]) -> usize {
-    let run = bytes.chunks_exact(3).take_while(|c| {
-        matches!(c[0], 0xe3..=0xe9 | 0xeb..=0xed) && (c[1] & 0xc0) == 0x80 && (c[2] & 0xc0) == 0x80
-    });
-    run.count() * 3
+    out.extend_from_slice(rest);
 }
 
 /// Folds the first character of `bytes`, which is not ASCII; what is left.
@@ -56,17 +42,36 @@ fn fold_one<'a>(bytes: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
         return &bytes[1..];
     };
     let mut buffer = [0; 4];
-    match c {
-        'ς' => out.extend_from_slice("σ".as_bytes()),
-        'ſ' => out.push(b's'),
-        'ß' | 'ẞ' => out.extend_from_slice(b"ss"),
-        // The dot that Turkish İ leaves behind would keep it from matching a plain i.
-        'İ' => out.push(b'i'),
-        _ => c
-            .to_lowercase()
-            .for_each(|lower| out.extend_from_slice(lower.encode_utf8(&mut buffer).as_bytes())),
-    }
+    fold_of(c).for_each(|folded| out.extend_from_slice(folded.encode_utf8(&mut buffer).as_bytes()));
     &bytes[c.len_utf8()..]
+}
+
+/// What a character folds to.
+pub(super) fn fold_of(c: char) -> impl Iterator<Item = char> {
+    let (special, lower): (&[char], _) = match c {
+        'ς' => (&['σ'], None),
+        'ſ' => (&['s'], None),
+        'ß' | 'ẞ' => (&['s', 's'], None),
+        // The dot that Turkish İ leaves behind would keep it from matching a plain i.
+        'İ' => (&['i'], None),
+        _ => (&[], Some(c.to_lowercase())),
+    };
+    special.iter().copied().chain(lower.into_iter().flatten())
+}
+
+/// They end here: no plane after the second has cases (a test looks at all of Unicode).
+const LAST: char = '\u{1ffff}';
+
+/// All letters beyond ASCII that fold to something else.
+pub(super) fn folding_letters() -> &'static [char] {
+    static LETTERS: LazyLock<Vec<char>> =
+        LazyLock::new(|| ('\u{80}'..=LAST).filter(|c| folds(*c)).collect());
+    &LETTERS
+}
+
+fn folds(c: char) -> bool {
+    let mut folded = fold_of(c);
+    (folded.next(), folded.next()) != (Some(c), None)
 }
 
 #[cfg(test)]
@@ -109,6 +114,15 @@ mod tests {
         assert_eq!(folded(b"A\xff\xe5\xbfB\xc3"), b"a\xff\xe5\xbfb\xc3");
     }
 
+    /// The search compares folded keywords with text that is folded in part: both must agree on what is folded.
+    #[test]
+    fn folding_twice_is_folding_once() {
+        for c in '\u{80}'..=char::MAX {
+            assert!(!folds(c) || c <= LAST, "{c}");
+            assert!(fold_of(c).all(|folded| !folds(folded)), "{c}");
+        }
+    }
+
     proptest! {
         #[test]
         fn equals_folding_character_by_character(text in "\\PC*") {
@@ -120,6 +134,18 @@ mod tests {
                 c => c.to_lowercase().collect(),
             }).collect();
             prop_assert_eq!(String::from_utf8(folded(text.as_bytes())).unwrap(), expected);
+        }
+
+        #[test]
+        fn letters_that_matter_are_folded_and_the_rest_stays(text in "[aA请éÉßКк]{0,80}") {
+            let letters = Letters::of(std::iter::once("sк".as_bytes()));
+            let mut out = Vec::new();
+            if let Some(at) = letters.find(text.as_bytes()) {
+                fold_letters(&letters, text.as_bytes(), at, &mut out);
+            } else {
+                out.extend_from_slice(text.as_bytes());
+            }
+            prop_assert_eq!(String::from_utf8(out).unwrap(), text.replace('ß', "ss").replace('К', "к"));
         }
 
         #[test]

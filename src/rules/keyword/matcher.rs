@@ -1,8 +1,12 @@
 //! All keywords, one walk over each text.
+//!
+//! Most text is searched where it lies. It is copied only where a letter has to be folded that matters to a keyword, or
+//! an escape undone that a keyword may reach across.
 
-use super::casefold::casefold;
+use super::casefold::{casefold, fold_letters};
 use super::grams::{Grams, WINDOW};
-use super::unescape::unescape;
+use super::letters::Letters;
+use super::unescape::{plain_of, unescape};
 use aho_corasick::AhoCorasick;
 
 /// JSON inside JSON, three levels: tool arguments in a message in `output.value` (recorded).
@@ -21,8 +25,11 @@ pub(crate) struct Scratch {
 pub(crate) struct KeywordMatcher {
     long: Option<Grams>,
     short: Option<(AhoCorasick, Vec<u32>)>,
+    letters: Letters,
     /// A keyword holds a backslash itself, so that even JSON must be searched before its escapes are undone.
     raw: bool,
+    /// Escapes whose character no keyword holds: what stands before and behind them is searched apart.
+    walls: Vec<u8>,
 }
 
 impl KeywordMatcher {
@@ -40,67 +47,105 @@ impl KeywordMatcher {
             })
             .filter(|(keyword, _)| !keyword.is_empty())
             .collect();
-        let long = folded.iter().filter(|(keyword, _)| keyword.len() >= WINDOW);
-        let long = Grams::new(long.map(|(keyword, bit)| (keyword.as_slice(), *bit)));
-        let short: Vec<_> = folded
+        let all = folded
             .iter()
-            .filter(|(keyword, _)| keyword.len() < WINDOW)
-            .collect();
-        let short = if short.is_empty() {
-            None
-        } else {
-            let automaton = AhoCorasick::new(short.iter().map(|(keyword, _)| keyword));
-            Some((
-                automaton.map_err(|error| error.to_string())?,
-                short.iter().map(|(_, bit)| *bit).collect(),
-            ))
-        };
-        let raw = keywords.iter().any(|(keyword, _)| keyword.contains('\\'));
-        Ok((long.is_some() || short.is_some()).then_some(Self { long, short, raw }))
+            .map(|(keyword, bit)| (keyword.as_slice(), *bit));
+        let (long, short) = (Grams::new(all.clone()), automaton(all.clone())?);
+        let holds = |byte: u8| folded.iter().any(|(keyword, _)| keyword.contains(&byte));
+        Ok((!folded.is_empty()).then(|| Self {
+            long,
+            short,
+            letters: Letters::of(all.map(|(keyword, _)| keyword)),
+            raw: holds(b'\\'),
+            walls: b"\"/ntrbf"
+                .iter()
+                .copied()
+                .filter(|escape| !holds(plain_of(*escape)))
+                .collect(),
+        }))
     }
 
     /// Sets the bit of each keyword that `text` holds, raw or under up to three levels of escapes.
     pub(crate) fn search(&self, text: &[u8], scratch: &mut Scratch, hit: &mut impl FnMut(u32)) {
-        let escaped = memchr::memchr(b'\\', text).is_some();
+        let Some(first) = memchr::memchr(b'\\', text) else {
+            return self.search_plain(text, &mut scratch.folded, hit);
+        };
         // In JSON every backslash is an escape: what stands there before they are undone stands there after it.
-        if !escaped || self.raw || !is_json(text) {
+        if self.raw || !is_json(text) {
             self.search_plain(text, &mut scratch.folded, hit);
         }
-        if !escaped {
-            return;
+        let (mut rest, mut next) = (text, Some(first));
+        while let Some(at) = next {
+            if rest
+                .get(at + 1)
+                .is_none_or(|escape| !self.walls.contains(escape))
+            {
+                return self.search_unescaped(rest, scratch, hit);
+            }
+            self.search_plain(&rest[..at], &mut scratch.folded, hit);
+            rest = &rest[at + 2..];
+            next = memchr::memchr(b'\\', rest);
         }
-        scratch.plain.clear();
-        let mut more = unescape(text, &mut scratch.plain);
-        for _ in 1..LEVELS {
-            let plain = std::mem::take(&mut scratch.plain);
-            self.search_plain(&plain, &mut scratch.folded, hit);
-            scratch.next.clear();
-            more = more && unescape(&plain, &mut scratch.next);
-            scratch.plain = plain;
-            if !more {
+        self.search_plain(rest, &mut scratch.folded, hit);
+    }
+
+    /// Undoes the escapes level by level, and searches each.
+    fn search_unescaped(&self, text: &[u8], scratch: &mut Scratch, hit: &mut impl FnMut(u32)) {
+        let Scratch {
+            folded,
+            plain,
+            next,
+        } = scratch;
+        plain.clear();
+        let mut more = unescape(text, plain);
+        for level in 1..=LEVELS {
+            self.search_plain(plain, folded, hit);
+            if level == LEVELS || !more || memchr::memchr(b'\\', plain).is_none() {
                 return;
             }
-            std::mem::swap(&mut scratch.plain, &mut scratch.next);
+            next.clear();
+            more = unescape(plain, next);
+            std::mem::swap(plain, next);
         }
-        let plain = std::mem::take(&mut scratch.plain);
-        self.search_plain(&plain, &mut scratch.folded, hit);
-        scratch.plain = plain;
     }
 
     fn search_plain(&self, text: &[u8], folded: &mut Vec<u8>, hit: &mut impl FnMut(u32)) {
-        folded.clear();
-        casefold(text, folded);
+        let text = match self.letters.find(text) {
+            None => text,
+            Some(at) => {
+                folded.clear();
+                fold_letters(&self.letters, text, at, folded);
+                folded
+            }
+        };
         if let Some(long) = &self.long {
-            long.find(folded, &mut *hit);
+            long.find(text, &mut *hit);
         }
         if let Some((automaton, bits)) = &self.short {
-            for found in automaton.find_overlapping_iter(folded.as_slice()) {
+            for found in automaton.find_overlapping_iter(text) {
                 if let Some(bit) = bits.get(found.pattern().as_usize()) {
                     hit(*bit);
                 }
             }
         }
     }
+}
+
+/// For the keywords that are too short for the filter.
+fn automaton<'a>(
+    keywords: impl Iterator<Item = (&'a [u8], u32)>,
+) -> Result<Option<(AhoCorasick, Vec<u32>)>, String> {
+    let (short, bits): (Vec<_>, Vec<_>) = keywords
+        .filter(|(keyword, _)| keyword.len() < WINDOW)
+        .unzip();
+    if short.is_empty() {
+        return Ok(None);
+    }
+    let automaton = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(short)
+        .map_err(|error| error.to_string())?;
+    Ok(Some((automaton, bits)))
 }
 
 fn is_json(text: &[u8]) -> bool {
@@ -167,20 +212,65 @@ mod tests {
         }
     }
 
+    /// Slowly: every level of the text, folded whole.
+    fn found_naively(keywords: &[&str], text: &str) -> BTreeSet<u32> {
+        let folded = |text: &[u8]| {
+            let mut out = Vec::new();
+            casefold(text, &mut out);
+            out
+        };
+        let raw = keywords.iter().any(|keyword| keyword.contains('\\'));
+        let mut levels = vec![];
+        if raw || !text.contains('\\') || !is_json(text.as_bytes()) {
+            levels.push(folded(text.as_bytes()));
+        }
+        let mut plain = text.as_bytes().to_vec();
+        for _ in 0..LEVELS {
+            let mut next = Vec::new();
+            unescape(&plain, &mut next);
+            plain = next;
+            levels.push(folded(&plain));
+        }
+        let held = |keyword: &str| {
+            let keyword = folded(keyword.as_bytes());
+            let within = |level: &Vec<u8>| level.windows(keyword.len()).any(|part| part == keyword);
+            levels.iter().any(within)
+        };
+        let matching = keywords
+            .iter()
+            .zip(0..)
+            .filter(|(keyword, _)| held(keyword));
+        matching.map(|(_, bit)| bit).collect()
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
         #[test]
         fn equals_a_naive_search(
-            keywords in proptest::collection::vec("[a-cA-C请解]{1,4}|[a-b请]{8,12}", 1..6),
-            text in "[a-cA-C请解]{0,60}",
+            keywords in proptest::collection::vec("[a-cA-Csi请解ßКéÉ]{1,4}|[a-bs请]{8,20}|[ab\n\"\\\\]{1,9}", 1..6),
+            text in "[a-cA-Csi请解ſßẞİКкéÉ\u{212a}]{0,60}|[ab\n\"/\\\\u0-9]{0,40}|\\[[ab\n\"\\\\]{0,20}",
         ) {
             let refs: Vec<&str> = keywords.iter().map(String::as_str).collect();
-            let expected: BTreeSet<u32> = keywords.iter().zip(0..)
-                .filter(|(keyword, _)| text.to_lowercase().contains(&keyword.to_lowercase()))
-                .map(|(_, bit)| bit).collect();
-            for escaped in [text.clone(), serde_json::to_string(&text).unwrap(),
-                            serde_json::to_string(&serde_json::to_string(&text).unwrap()).unwrap(), ascii_json(&text)] {
+            let expected = found_naively(&refs, &text);
+            let once = serde_json::to_string(&text).unwrap();
+            let twice = serde_json::to_string(&once).unwrap();
+            prop_assert_eq!(&found(&refs, &text), &expected, "{}", text);
+            for escaped in [once, twice, ascii_json(&text)] {
+                let expected = found_naively(&refs, &escaped);
                 prop_assert_eq!(&found(&refs, &escaped), &expected, "{}", escaped);
             }
+        }
+
+        #[test]
+        fn a_keyword_in_the_middle_is_found_whatever_is_around(
+            before in "[a-z请é ]{0,80}", after in "[a-z请é ]{0,80}", case in any::<bool>(), at in 0_usize..40,
+        ) {
+            let keywords: Vec<String> = (0..40).map(|n| format!("forbidden phrase {n:02} 请解释")).collect();
+            let refs: Vec<&str> = keywords.iter().map(String::as_str).collect();
+            let keyword = if case { keywords[at].to_uppercase() } else { keywords[at].clone() };
+            let text = format!("{before}{keyword}{after}");
+            prop_assert!(found(&refs, &text).contains(&(at as u32)));
+            prop_assert!(found(&refs, &ascii_json(&text)).contains(&(at as u32)));
         }
     }
 

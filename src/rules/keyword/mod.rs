@@ -5,6 +5,7 @@
 
 mod casefold;
 mod grams;
+mod letters;
 mod matcher;
 mod unescape;
 

@@ -39,7 +39,8 @@ fn literal<'a>(escape: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     &escape[1..]
 }
 
-fn plain_of(escape: u8) -> u8 {
+/// The character that a backslash and `escape` stand for.
+pub(super) fn plain_of(escape: u8) -> u8 {
     match escape {
         b'n' => b'\n',
         b't' => b'\t',
