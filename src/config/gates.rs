@@ -17,8 +17,6 @@ enum Stage {
     Beta,
     /// On.
     Stable,
-    /// Off, and not to be had any more.
-    Deprecated,
 }
 
 enum Does {
@@ -41,9 +39,11 @@ const fn gate(id: &'static str, stage: Stage, does: Does) -> Gate {
 }
 
 use Does::{Gone, Nothing, Switches};
-use Stage::{Alpha, Beta, Deprecated, Stable};
+use Stage::{Alpha, Beta, Stable};
 
 const OTHER_TELEMETRY: &str = "this process measures itself in its own way";
+const OTHER_PARTS: &str = "it is about a component that is not here";
+const OTHER_INSIDE: &str = "it is about how the Collector works inside";
 
 /// Those of `tail_sampling` first, with what they do here.
 const GATES: &[Gate] = &[
@@ -76,6 +76,75 @@ const GATES: &[Gate] = &[
         "processor.tailsamplingprocessor.disableinvertdecisions",
         Stable,
         Gone("`invert_match` is a plain negation in every supported version; leave the gate out"),
+    ),
+    // The rest of what `otelcol featuregate` lists.
+    gate(
+        "confmap.enableMergeAppendOption",
+        Alpha,
+        Nothing("a list of a later file replaces the one before"),
+    ),
+    gate(
+        "filter.filterlog.useOTTLBridge",
+        Alpha,
+        Nothing(OTHER_PARTS),
+    ),
+    gate(
+        "filter.filtermetric.useOTTLBridge",
+        Alpha,
+        Nothing(OTHER_PARTS),
+    ),
+    gate(
+        "filter.filterspan.useOTTLBridge",
+        Alpha,
+        Nothing(OTHER_INSIDE),
+    ),
+    gate("ottl.PanicDuplicateName", Stable, Nothing(OTHER_INSIDE)),
+    gate(
+        "ottl.contexts.enableOTelColContext",
+        Stable,
+        Nothing("conditions are about spans alone"),
+    ),
+    gate(
+        "ottl.functions.enableLambda",
+        Alpha,
+        Nothing("functions take no lambda"),
+    ),
+    gate("ottl.set.allowNil", Beta, Nothing("conditions set nothing")),
+    gate("pdata.useProtoPooling", Alpha, Nothing(OTHER_INSIDE)),
+    gate(
+        "pkg.exporterhelper.queueBatchEnabled",
+        Alpha,
+        Nothing("exporters batch anyway"),
+    ),
+    gate(
+        "processor.filter.defaultErrorModeIgnore",
+        Stable,
+        Nothing("it is so anyway"),
+    ),
+    gate(
+        "receiverhelper.newReceiverMetrics",
+        Alpha,
+        Nothing(OTHER_TELEMETRY),
+    ),
+    gate(
+        "service.AllowNoPipelines",
+        Alpha,
+        Nothing("without a pipeline there is nothing to do"),
+    ),
+    gate(
+        "service.partialReload",
+        Alpha,
+        Nothing("a changed config needs a restart"),
+    ),
+    gate(
+        "service.partialReloadReceivers",
+        Beta,
+        Nothing("a changed config needs a restart"),
+    ),
+    gate(
+        "service.profilesSupport",
+        Alpha,
+        Nothing("there are no profiles here"),
     ),
     gate(
         "telemetry.newPipelineTelemetry",
@@ -119,15 +188,9 @@ fn switch(decoder: &Decoder<'_>, gate: &Gate, on: bool, gates: &mut Gates) {
             format!("the gate `{id}` is stable and cannot be switched off"),
             None,
         ),
-        (_, Deprecated, true) => report(
-            decoder,
-            Severity::Error,
-            format!("the gate `{id}` is deprecated and cannot be switched on"),
-            None,
-        ),
         (Switches(which), ..) => *which(gates) = on,
         // What is as it would be anyway needs no word.
-        (Nothing(_), Beta | Stable, true) | (Nothing(_), Alpha | Deprecated, false) => {}
+        (Nothing(_), Beta | Stable, true) | (Nothing(_), Alpha, false) => {}
         (Nothing(why), ..) => report(
             decoder,
             Severity::Warning,
@@ -207,6 +270,7 @@ mod tests {
         check(&["~recordpolicy,+~usetracestate"], both);
         check(&["~recordpolicy", "~usetracestate"], both);
         check(&["~recordpolicy,~usetracestate", "-~usetracestate"], record);
+        check(&["ottl.set.allowNil,-pdata.useProtoPooling"], none);
         let counts = Gates {
             count_spans_sampled: true,
             count_bytes_sampled: true,
@@ -250,6 +314,11 @@ mod tests {
             &["error", "unknown feature gate `nothing.like.it`"],
         );
         check("telemetry.newPipelineTelemetry", &["warning", "no effect"]);
+        check("-ottl.set.allowNil", &["warning", "no effect"]);
+        check(
+            "-ottl.PanicDuplicateName",
+            &["error", "cannot be switched off"],
+        );
         check(" ~recordpolicy", &["unknown", "did you mean"]);
     }
 

@@ -21,6 +21,7 @@ import time
 METRICS = "otelcol_processor_tail_sampling_"
 FIRST_TICK = METRICS + "sampling_decision_timer_latency"
 START = 20.0  # seconds until a program must answer
+UNCOUNTED = 3.0  # seconds after its first page without a counted tick: then whole seconds of the clock are its ticks
 STOP = 6.0  # seconds from SIGTERM until it is killed
 LATE = 0.1  # a tick is seen this much after it was, at most
 
@@ -232,13 +233,18 @@ class Run:
 
     async def first_tick(self):
         """The time of a tick; None when the program has ended."""
-        begin = time.monotonic()
+        begin, answers = time.monotonic(), None
         while time.monotonic() - begin < START:
             if self.process.returncode is not None:
                 return None
             status, page = await ask(self.metrics, "GET", "/metrics", limit=2)
             if FIRST_TICK in page:
                 return time.monotonic()
+            if status == 200:
+                answers = answers or time.monotonic()
+                if time.monotonic() - answers > UNCOUNTED:
+                    await asyncio.sleep(1 - time.time() % 1)
+                    return time.monotonic()
             await asyncio.sleep(0.01)
         return None
 
