@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod budgets;
 mod long_waits;
 
 const WAIT: u64 = 3;
