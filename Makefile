@@ -10,7 +10,7 @@ SOAK_SECONDS ?= 3600
 VENV := .venv
 export TAILWATER_VENV := $(CURDIR)/$(VENV)
 
-.PHONY: run build test lint fuzz bench compat soak clean venv
+.PHONY: run build test lint fuzz bench compare compat soak clean venv
 
 # Starts the daemon: OTLP on localhost:4317 (gRPC) and localhost:4318 (HTTP), kept traces to the console.
 run:
@@ -37,6 +37,10 @@ bench:
 # Against the real Collector, built from Go modules: the recorded cases, and random ones. Needs Go; about half an hour.
 compat:
 	tests/compat/peer/compare 2>&1 | tee tests/compat/last-run.txt
+
+# Beside the real Collector, on one machine and one load. Needs Go; quiet cores make it worth reading.
+compare:
+	TAILWATER_COLLECTOR=$$(tests/compat/peer/build | head -1) $(CARGO) bench --locked --bench compare
 
 # The end-to-end tests again and again, for as long as SOAK_SECONDS says.
 soak: venv

@@ -14,23 +14,24 @@
 
 #[path = "../tests/support/load/mod.rs"]
 mod load;
+#[path = "support/process.rs"]
+#[allow(unreachable_pub, reason = "a part of this program")]
+mod process;
 #[path = "support/stalled.rs"]
 #[allow(unreachable_pub, reason = "a part of this program")]
 mod stalled;
 
 use load::{Load, Pace, Requests, Shape, Sink, frame};
+use process::{Process, free_port, listening, measure, pin_to_core_1};
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater::otlp::{Accepted, IntakeBudget, SourceId, Submit, Submitted};
 use tailwater::receivers::{Destination, OtlpGrpc, OtlpGrpcSettings};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
-/// Clock ticks of `/proc/PID/stat`: fixed at 100 on Linux.
-const TICK_NS: u64 = 10_000_000;
 /// Another build of the daemon to measure, for comparisons on a machine that is not quiet.
 const PROGRAM: &str = "TAILWATER_BENCH_PROGRAM";
 /// The load is paced: 225 MB/s, so that the undecided spans of `decision_wait` (5 s) are well below the log's size...
@@ -40,7 +41,6 @@ const WARM: Duration = Duration::from_secs(14);
 const LOG_SIZE: &str = "3GiB";
 /// A log that is not written round once: every segment is new.
 const COLD_LOG_SIZE: &str = "12GiB";
-const WINDOW: Duration = Duration::from_secs(10);
 
 /// One row of the table.
 struct Row {
@@ -141,71 +141,6 @@ impl Submit for Null {
     }
 }
 
-/// A process that is killed when it is dropped.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Process {
-    /// Starts a program on core 0.
-    fn start(program: &Path, arguments: &[&str], envs: &[(&str, &str)]) -> Self {
-        let mut command = Command::new("taskset");
-        command
-            .args(["-c", "0"])
-            .arg(program)
-            .args(arguments)
-            .envs(envs.iter().copied());
-        Self(
-            command
-                .stdout(Stdio::null())
-                .stderr(Stdio::inherit())
-                .spawn()
-                .expect("taskset and the program start"),
-        )
-    }
-
-    fn cpu_ns(&self) -> u64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id()))
-            .expect("the process lives");
-        let fields: Vec<&str> = stat
-            .rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .split_whitespace()
-            .collect();
-        let ticks = |at: usize| {
-            fields
-                .get(at)
-                .and_then(|field| field.parse::<u64>().ok())
-                .unwrap_or_default()
-        };
-        (ticks(11) + ticks(12)) * TICK_NS
-    }
-
-    fn rss(&self) -> u64 {
-        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.0.id()))
-            .expect("the process lives");
-        statm
-            .split_whitespace()
-            .nth(1)
-            .and_then(|pages| pages.parse::<u64>().ok())
-            .unwrap_or_default()
-            * 4096
-    }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("a free port")
-        .port()
-}
-
 fn keywords(n: usize) -> String {
     let one = |i: usize| format!("\"forbidden phrase number {i:04} in no prompt\"");
     (0..n).map(one).collect::<Vec<_>>().join(", ")
@@ -225,7 +160,7 @@ fn config(
     let rows = policies
         .lines()
         .filter(|line| line.starts_with("  "))
-        .filter(|line| !line.contains("prompt_keyword"));
+        .filter(|line| !line.contains("prompt_keyword") && !line.contains("ottl_condition"));
     let policies: String = rows.map(|line| format!("    {line}\n")).collect();
     format!(
         "receivers: {{otlp: {{protocols: {{grpc: {{endpoint: \"127.0.0.1:{port}\"}}}}}}}}\n\
@@ -268,52 +203,6 @@ async fn daemon(
         &[],
     );
     (process, listening(port).await)
-}
-
-async fn listening(port: u16) -> SocketAddr {
-    let address = SocketAddr::from(([127, 0, 0, 1], port));
-    for _ in 0..500 {
-        if tokio::net::TcpStream::connect(address).await.is_ok() {
-            return address;
-        }
-        sleep(Duration::from_millis(20)).await;
-    }
-    panic!("nothing listens on {address}");
-}
-
-/// CPU-ns for each span and spans a second, over the window.
-async fn measure(
-    process: &Process,
-    address: SocketAddr,
-    shape: Shape,
-    rate: u64,
-    warm: Duration,
-) -> (u64, u64) {
-    let pace = Pace {
-        rate,
-        in_flight: 32,
-        connections: 4,
-    };
-    let load = Load::start(address, shape, pace);
-    sleep(warm).await;
-    let (spans, cpu, start) = (
-        load.outcome.counts().acknowledged,
-        process.cpu_ns(),
-        Instant::now(),
-    );
-    sleep(WINDOW).await;
-    let (spans, cpu) = (
-        load.outcome.counts().acknowledged - spans,
-        process.cpu_ns() - cpu,
-    );
-    let seconds = start.elapsed().as_secs_f64();
-    assert_eq!(
-        load.outcome.counts().refused,
-        0,
-        "{:?}",
-        load.outcome.refusals()
-    );
-    (cpu / spans.max(1), (spans as f64 / seconds) as u64)
 }
 
 async fn cpu_table(only: &str) {
@@ -465,15 +354,7 @@ fn main() {
         return runtime.block_on(null_sink(&port));
     }
     // Load and sink on the other core; children choose their own.
-    let own = std::process::id().to_string();
-    let pinned = Command::new("taskset")
-        .args(["-cp", "1", &own])
-        .stdout(Stdio::null())
-        .status();
-    assert!(
-        pinned.is_ok_and(|status| status.success()),
-        "taskset (util-linux) pins this process to core 1"
-    );
+    pin_to_core_1();
     let mut words = std::env::args()
         .skip(1)
         .filter(|word| !word.starts_with('-'));
