@@ -8,7 +8,7 @@ use super::diagnostic::{Diagnostic, Severity};
 use super::nearest::nearest;
 use super::settings::Gates;
 
-/// How settled a gate is in the Collector (v0.161.0).
+/// How settled a gate is in the Collector (v0.161.0, v0.165.0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Off unless it is asked for.
@@ -111,6 +111,16 @@ const GATES: &[Gate] = &[
     ),
     gate("ottl.set.allowNil", Beta, Nothing("conditions set nothing")),
     gate("pdata.useProtoPooling", Alpha, Nothing(OTHER_INSIDE)),
+    gate(
+        "pkg.confighttp.PrioritizeNewKeepalive",
+        Stable,
+        Nothing(OTHER_INSIDE),
+    ),
+    gate(
+        "pkg.configmiddleware.CustomTCPRouting",
+        Alpha,
+        Nothing(OTHER_INSIDE),
+    ),
     gate(
         "pkg.exporterhelper.queueBatchEnabled",
         Alpha,

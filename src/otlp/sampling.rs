@@ -60,12 +60,12 @@ pub struct SamplingState {
     pub threshold: Option<u64>,
 }
 
-/// `rv`: exactly 14 lower-case hexadecimal digits.
+/// `rv`: exactly 14 hexadecimal digits. Upper-case ones are out of form, and the Collector reads them all the same.
 pub(crate) fn parse_randomness(text: &str) -> Option<u64> {
     (text.len() == 14).then(|| hex(text)).flatten()
 }
 
-/// `th`: 1 to 14 lower-case hexadecimal digits, the leading ones of 14.
+/// `th`: 1 to 14 hexadecimal digits, the leading ones of 14.
 pub(crate) fn parse_threshold(text: &str) -> Option<u64> {
     let missing = 14_usize.checked_sub(text.len())?;
     if text.is_empty() {
@@ -90,6 +90,7 @@ fn hex(text: &str) -> Option<u64> {
         let digit = match byte {
             b'0'..=b'9' => byte - b'0',
             b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
             _ => return None,
         };
         Some(value << 4 | u64::from(digit))
@@ -133,13 +134,15 @@ mod tests {
 
     #[test]
     fn refuses_what_is_out_of_form() {
-        for text in ["", "xyz", "C", "123456789abcdef", "-1", "+1"] {
+        for text in ["", "xyz", "g", "123456789abcdef", "-1", "+1"] {
             assert_eq!(parse_threshold(text), None, "{text}");
         }
-        for text in ["", "8", "ffffffffffffff0", "FFFFFFFFFFFFFF"] {
+        for text in ["", "8", "ffffffffffffff0", "0xffffffffffff"] {
             assert_eq!(parse_randomness(text), None, "{text}");
         }
-        assert_eq!(parse_randomness("ffffffffffffff"), Some(NEVER - 1));
+        for text in ["ffffffffffffff", "FFFFFFFFFFFFFF"] {
+            assert_eq!(parse_randomness(text), Some(NEVER - 1));
+        }
     }
 
     #[test]

@@ -1,28 +1,29 @@
 //! A W3C tracestate: its members, and the sampling fields of its `ot` member.
 //!
-//! As strict and as lenient as the OpenTelemetry SDK for Go, whose parser the Collector uses: empty members and blanks
-//! around a member are allowed; more than 32 members, a repeated key, an upper-case key, a key that begins with a digit
-//! (the tenant part aside) and `=` inside a value make the whole value malformed. What is malformed is left as it is.
+//! The Collector reads it with two parsers. The `trace_state` policy asks the OpenTelemetry SDK for Go: a repeated key, more
+//! than 32 members or a member of blanks make the whole malformed. Sampling has a reader of its own, which minds none of
+//! these (the last `ot` counts), but takes 31 members and 1024 bytes at most. Both skip empty members and blanks around one,
+//! and refuse an upper-case key, one that begins with a digit (the tenant part aside), and `=` inside a value. What is
+//! malformed is left as it is.
 
 use super::sampling::{SamplingState, parse_randomness, parse_threshold, threshold_digits};
 
 /// W3C Trace Context level 2, section 3.3.1.1: at most 32 members.
 const MAX_MEMBERS: usize = 32;
+/// Sampling's reader stops before the 32nd, empty ones included.
+const MAX_SAMPLING_MEMBERS: usize = 31;
+const MAX_SAMPLING_BYTES: usize = 1024;
 /// ... and 256 characters in a key or a value.
 const MAX_PART: usize = 256;
 /// OpenTelemetry's member key.
 const OT: &str = "ot";
 
-/// The members in order; `None` when the text is malformed.
+/// The members in order as the SDK reads them; `None` when the text is malformed.
 fn members(text: &str) -> Option<Vec<(&str, &str)>> {
     let mut out: Vec<(&str, &str)> = Vec::new();
-    for member in text.split(',') {
-        let member = member.trim_matches([' ', '\t']);
-        if member.is_empty() {
-            continue;
-        }
-        let (key, value) = member.split_once('=')?;
-        if !is_key(key) || !is_value(value) || out.iter().any(|(other, _)| *other == key) {
+    for member in text.split(',').filter(|member| !member.is_empty()) {
+        let (key, value) = member_of(member)?;
+        if out.iter().any(|(other, _)| *other == key) {
             return None;
         }
         out.push((key, value));
@@ -31,6 +32,25 @@ fn members(text: &str) -> Option<Vec<(&str, &str)>> {
         }
     }
     Some(out)
+}
+
+/// The members in order as sampling reads them.
+fn sampling_members(text: &str) -> Option<Vec<(&str, &str)>> {
+    // A comma at the end begins no member.
+    let list = text.strip_suffix(',').unwrap_or(text).split(',');
+    if text.len() > MAX_SAMPLING_BYTES || list.clone().count() > MAX_SAMPLING_MEMBERS {
+        return None;
+    }
+    list.filter(|member| !member.trim_matches(BLANKS).is_empty())
+        .map(member_of)
+        .collect()
+}
+
+const BLANKS: [char; 2] = [' ', '\t'];
+
+fn member_of(member: &str) -> Option<(&str, &str)> {
+    let (key, value) = member.trim_matches(BLANKS).split_once('=')?;
+    (is_key(key) && is_value(value)).then_some((key, value))
 }
 
 fn is_key(key: &str) -> bool {
@@ -74,9 +94,18 @@ pub(crate) fn member<'a>(text: &'a [u8], key: &str) -> Option<&'a str> {
 /// The fields of an `ot` member that are not ours, in order.
 type Unknown<'a> = Vec<(&'a str, &'a str)>;
 
-/// `ot`'s fields; `None` when it is out of form.
-fn ot_fields(value: &str) -> Option<(SamplingState, Unknown<'_>)> {
-    let (mut state, mut unknown) = (SamplingState::default(), Unknown::new());
+/// An `ot` member.
+#[derive(Default)]
+struct Ot<'a> {
+    state: SamplingState,
+    /// The digits of `rv` as they came.
+    randomness: Option<&'a str>,
+    unknown: Unknown<'a>,
+}
+
+/// `ot`'s fields, the last of each counts; `None` when it is out of form.
+fn ot_fields(value: &str) -> Option<Ot<'_>> {
+    let mut ot = Ot::default();
     for field in value.split(';') {
         let (key, value) = field.split_once(':')?;
         let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
@@ -88,12 +117,23 @@ fn ot_fields(value: &str) -> Option<(SamplingState, Unknown<'_>)> {
             return None;
         }
         match key {
-            "rv" => state.randomness = Some(parse_randomness(value)?),
-            "th" => state.threshold = Some(parse_threshold(value)?),
-            _ => unknown.push((key, value)),
+            "rv" => {
+                ot.state.randomness = Some(parse_randomness(value)?);
+                ot.randomness = Some(value);
+            }
+            "th" => ot.state.threshold = Some(parse_threshold(value)?),
+            _ => ot.unknown.push((key, value)),
         }
     }
-    Some((state, unknown))
+    Some(ot)
+}
+
+/// The last `ot` of several, all of which must be in form; an empty one when there is none.
+fn last_ot<'a>(members: &[(&'a str, &'a str)]) -> Option<Ot<'a>> {
+    members
+        .iter()
+        .filter(|(key, _)| *key == OT)
+        .try_fold(Ot::default(), |_, (_, value)| ot_fields(value))
 }
 
 /// The sampling fields of a tracestate; empty ones when it has none, `None` when it is malformed.
@@ -101,18 +141,14 @@ pub(crate) fn sampling_state(text: &[u8]) -> Option<SamplingState> {
     if text.is_empty() {
         return Some(SamplingState::default());
     }
-    let text = std::str::from_utf8(text).ok()?;
-    let members = members(text)?;
-    match members.iter().find(|(key, _)| *key == OT) {
-        Some((_, value)) => Some(ot_fields(value)?.0),
-        None => Some(SamplingState::default()),
-    }
+    let members = sampling_members(std::str::from_utf8(text).ok()?)?;
+    Some(last_ot(&members)?.state)
 }
 
 /// What becomes of a span's tracestate when its trace is kept under a threshold.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Rewritten {
-    /// The span's own threshold is as strict or stricter: byte for byte as it came.
+    /// The span's own threshold is stricter: byte for byte as it came.
     Same,
     /// The new text.
     New(String),
@@ -122,26 +158,22 @@ pub(crate) enum Rewritten {
 
 /// `th` becomes `threshold`, unless the span's own is stricter. `ot` goes first, in it `rv`, `th`, then what else it has.
 pub(crate) fn with_threshold(text: &[u8], threshold: u64) -> Rewritten {
-    let Ok(text) = std::str::from_utf8(text) else {
+    let parsed = std::str::from_utf8(text)
+        .ok()
+        .and_then(sampling_members)
+        .and_then(|members| Some((last_ot(&members)?, members)));
+    let Some((ot, members)) = parsed else {
         return Rewritten::Malformed;
     };
-    let Some(members) = members(text) else {
-        return Rewritten::Malformed;
-    };
-    let ot = members.iter().find(|(key, _)| *key == OT);
-    let Some((state, unknown)) = ot.map_or(Some(Default::default()), |(_, value)| ot_fields(value))
-    else {
-        return Rewritten::Malformed;
-    };
-    if state.threshold.is_some_and(|own| own >= threshold) {
+    if ot.state.threshold.is_some_and(|own| own > threshold) {
         return Rewritten::Same;
     }
     let mut out = String::from("ot=");
-    if let Some(randomness) = state.randomness {
-        out += &format!("rv:{randomness:014x};");
+    if let Some(digits) = ot.randomness {
+        out += &format!("rv:{digits};");
     }
     out += &format!("th:{}", threshold_digits(threshold));
-    for (key, value) in unknown {
+    for (key, value) in ot.unknown {
         out += &format!(";{key}:{value}");
     }
     for (key, value) in members.iter().filter(|(key, _)| *key != OT) {
@@ -172,6 +204,8 @@ mod tests {
         check("k =v", None);
         check("k=a=b", None);
         check("k=v,,=", None);
+        check("k=v, ,a=b", None);
+        check("k=v, ", None);
         check("", None);
         check("k=", None);
         let many = |n: usize| {
@@ -205,7 +239,25 @@ mod tests {
             new("ot=rv:00000000000001;th:0;zz:1"),
         );
         check("ot=th:xyz", ALWAYS, Rewritten::Malformed);
-        check("k=v,k=w", ALWAYS, Rewritten::Malformed);
+        // As strict already, and written anew all the same.
+        check("x=y,ot=th:80", threshold_of(0.5), new("ot=th:8,x=y"));
+        check("k=v,k=w", ALWAYS, new("ot=th:0,k=v,k=w"));
+        check(" a=b , ,k=v,", ALWAYS, new("ot=th:0,a=b,k=v"));
+        check("ot=th:8,ot=zz:1", ALWAYS, new("ot=th:0;zz:1"));
+        check("ot=th:xyz,ot=th:8", ALWAYS, Rewritten::Malformed);
+        let upper = "ot=rv:FFFFFFFFFFFFFF";
+        check(upper, ALWAYS, new("ot=rv:FFFFFFFFFFFFFF;th:0"));
+        check("ot=zz:", ALWAYS, new("ot=th:0;zz:"));
+        for text in [
+            "K=v", "k =v", "k=v=w", "k=", "ot=zz:1;", "ot=", "ot=:1", "k=v,,=",
+        ] {
+            check(text, ALWAYS, Rewritten::Malformed);
+        }
+        let many = |n: usize| vec!["a=b"; n].join(",");
+        check(&many(31), ALWAYS, new(&format!("ot=th:0,{}", many(31))));
+        check(&many(32), ALWAYS, Rewritten::Malformed);
+        let long = vec![format!("k={}", "v".repeat(254)); 4].join(",");
+        check(&format!("{long},a=b"), ALWAYS, Rewritten::Malformed);
         assert_eq!(with_threshold(b"\xff", ALWAYS), Rewritten::Malformed);
     }
 

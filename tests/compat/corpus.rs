@@ -55,7 +55,9 @@ impl Corpus {
                 });
             }
         });
-        self.report(&names, &failed.into_inner(), only.is_empty());
+        let failed = failed.into_inner();
+        Self::note(&failed);
+        self.report(&names, &failed, only.is_empty());
     }
 
     async fn one(&self, name: &str) -> Vec<String> {
@@ -69,6 +71,14 @@ impl Corpus {
         let got = driver::run(&case, self.version).await;
         let found = differences(&case, &Answer::read(&answer), &got);
         accepted::unexplained(self.name, name, &found)
+    }
+
+    /// Names of what differs, one a line, to the file that `COMPAT_FAILED` names.
+    fn note(failed: &BTreeMap<String, Vec<String>>) {
+        if let Ok(file) = std::env::var("COMPAT_FAILED") {
+            let names: String = failed.keys().map(|name| format!("{name}\n")).collect();
+            std::fs::write(file, names).unwrap();
+        }
     }
 
     fn report(&self, names: &[String], failed: &BTreeMap<String, Vec<String>>, all: bool) {

@@ -188,13 +188,13 @@ def traces(r, count, budgets):
         labels[trace] = str(n)
         state = r.choice(STATES) if r.random() < 0.4 else ""
         spans = [span(r, trace, i == 0 and r.random() < 0.8, i, state) for i in range(r.choice([1, 1, 2, 3, 4]))]
-        first = n + 0.5 if budgets else r.choice([0.3, 0.5, 0.7])
+        first = n + 0.4 if budgets else r.choice([0.2, 0.35, 0.5])
         cut = r.randint(1, len(spans))
         steps.setdefault(first, []).append(resource(r, spans[:cut]))
         if cut < len(spans) and budgets:
             steps.setdefault(first + 0.2, []).append(resource(r, spans[cut:]))
         elif cut < len(spans):
-            late = r.choice([0.8, 0.9, 1.5, 2.5, 3.5, 5.5])
+            late = r.choice([0.6, 0.7, 1.5, 2.5, 3.5, 5.5])
             steps.setdefault(late, []).append(resource(r, spans[cut:]))
     return [{"at": at, "send": {"resourceSpans": blocks}} for at, blocks in sorted(steps.items())], labels
 

@@ -169,7 +169,7 @@ def arrivals(came, zero):
         for resource in json.loads(body).get("resourceSpans", []):
             for scope in resource.get("scopeSpans", []):
                 marks = {a["key"]: list(a["value"].values())[0] for a in scope.get("scope", {}).get("attributes", [])
-                         if a["key"].startswith("tailsampling.")}
+                         if a.get("key", "").startswith("tailsampling.")}
                 urls = [resource.get("schemaUrl", ""), scope.get("schemaUrl", "")]
                 for span in scope.get("spans", []):
                     note(parts, span, marks, urls)
