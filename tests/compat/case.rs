@@ -1,5 +1,6 @@
 //! A recorded case: one `tail_sampling` block and what was sent to it when. The format is described in `README.md`.
 
+use super::accepted::LEFT_OUT;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -58,7 +59,19 @@ impl Case {
         let mut case: Self =
             serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         case.folder = file.parent().unwrap().to_owned();
+        case.leave_out();
         case
+    }
+
+    /// Takes out policies that are refused for a reason that `accepted` gives.
+    fn leave_out(&mut self) {
+        let policies = self.tail_sampling.get_mut("policies");
+        if let Some(policies) = policies.and_then(Value::as_array_mut) {
+            let left = |policy: &Value| {
+                LEFT_OUT.contains(&(&self.name, policy["name"].as_str().unwrap_or_default()))
+            };
+            policies.retain(|policy| !left(policy));
+        }
     }
 
     /// The processor's id.
