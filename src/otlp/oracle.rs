@@ -154,7 +154,7 @@ fn show(key: &[u8], value: AnyValue<'_>) -> String {
 
 fn show_proto(attribute: &common::KeyValue) -> String {
     let bytes = attribute.encode_to_vec();
-    let (key, value) = value::key_value(&bytes, 0).unwrap();
+    let (key, value) = key_value(&bytes, 0).unwrap();
     show(key, value)
 }
 

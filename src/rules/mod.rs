@@ -4,6 +4,7 @@
 mod atoms;
 mod facts;
 mod fold;
+mod go_literals;
 mod go_regex;
 mod keyword;
 pub mod ottl;
