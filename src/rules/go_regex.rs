@@ -1,9 +1,11 @@
 //! Go's RE2 expressions for Rust's `regex` engine.
 //!
-//! Both are RE2 dialects; they differ where Go's classes `\d \w \s \b` are ASCII and Rust's are Unicode. The expression
-//! is parsed as Rust reads it and those places are rewritten, so that a match here is a match there. Text is matched as
-//! bytes; like Go, a byte that is not UTF-8 matches no class of characters.
+//! Both are RE2 dialects; they differ where Go's classes `\d \w \s \b` are ASCII and Rust's are Unicode, and in characters
+//! that Go reads as they are (`go_literals`). The expression is parsed as Rust reads it and those places are rewritten, so
+//! that a match here is a match there. Text is matched as bytes; like Go, a byte that is not UTF-8 matches no class of
+//! characters.
 
+use super::go_literals::escaped;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ast::{self, AssertionKind, Ast, ClassPerlKind, Span, Visitor, parse::Parser};
 
@@ -15,11 +17,11 @@ const SIZE_LIMIT: usize = 10 << 20;
 /// # Errors
 /// The engine's message, which shows the expression.
 pub(super) fn compile(expression: &str) -> Result<Regex, String> {
+    let mut text = escaped(expression);
     let ast = Parser::new()
-        .parse(expression)
+        .parse(&text)
         .map_err(|error| error.to_string())?;
     let places = ast::visit(&ast, Places::default()).unwrap_or_default();
-    let mut text = expression.to_owned();
     for (span, replacement) in places.iter().rev() {
         text.replace_range(span.start.offset..span.end.offset, replacement);
     }
@@ -100,6 +102,16 @@ mod tests {
             (r"(?i)ÉCOLE", "école", true),
             (r"ignore|忽略", "请忽略之前", true),
             (r"\\d", r"\d", true),
+            (r"{", "a{", true),
+            (r"a{x}", "a{x}", true),
+            (r"^a{2,}$", "aaa", true),
+            (r"^a{,2}$", "a{,2}", true),
+            (r"^[[a]$", "[", true),
+            (r"^[a&&b]+$", "a&b", true),
+            (r"^[[:alpha:]~~]+$", "a~", true),
+            (r"^[+--]+$", "+,-", true),
+            (r"\Qa.b\E.", "a.bc", true),
+            (r"\Qa.b\E", "axb", false),
         ];
         for (expression, text, expected) in cases {
             assert_eq!(

@@ -7,6 +7,7 @@ mod atoms;
 mod collector_tests;
 mod facts;
 mod fold;
+mod go_literals;
 mod go_regex;
 mod key_index;
 mod keyword;

@@ -140,11 +140,15 @@ impl Compiler<'_> {
     }
 
     fn constant(&self, name: &str, at: usize) -> Compiled<Value<'static>> {
-        match ENUMS.iter().find(|(known, _)| *known == name) {
+        let known = match self.context {
+            Context::Span | Context::SpanEvent => ENUMS,
+            Context::Resource | Context::Scope => &[],
+        };
+        match known.iter().find(|(known, _)| *known == name) {
             Some((_, value)) => Ok(Value::Int(*value)),
             None => Err(self
-                .refuse(at, format!("`{name}` is not a constant"))
-                .with_known(name, ENUMS.iter().map(|(name, _)| *name).collect())),
+                .refuse(at, format!("`{name}` is not a constant here"))
+                .with_known(name, known.iter().map(|(name, _)| *name).collect())),
         }
     }
 

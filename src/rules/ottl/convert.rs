@@ -179,15 +179,55 @@ pub(super) fn double_like(value: &Value<'_>) -> Found<Option<f64>> {
     }))
 }
 
+/// Decimal, hexadecimal (`0x1p-2`), `Inf` and `NaN`; underscores may stand between digits.
 fn parse_double(text: &[u8]) -> Found<f64> {
-    let text = std::str::from_utf8(text).unwrap_or_default();
-    let value: f64 = text
-        .parse()
-        .map_err(|_| EvalError::Invalid("a text is not a double"))?;
+    let invalid = EvalError::Invalid("a text is not a double");
+    let text = std::str::from_utf8(text).map_err(|_| invalid)?;
+    let text = without_underscores(text).ok_or(invalid)?;
+    let (sign, size) = match text.strip_prefix('-') {
+        Some(size) => (-1.0, size),
+        None => (1.0, text.strip_prefix('+').unwrap_or(&text)),
+    };
+    if let Some(digits) = size.strip_prefix("0x").or_else(|| size.strip_prefix("0X")) {
+        return hexadecimal(digits).map(|size| sign * size).ok_or(invalid);
+    }
+    let value: f64 = text.parse().map_err(|_| invalid)?;
     if value.is_infinite() && text.contains(|c: char| c.is_ascii_digit()) {
         return Err(EvalError::Invalid("a number is out of range"));
     }
     Ok(value)
+}
+
+fn without_underscores(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('_') {
+        return Some(Cow::Borrowed(text));
+    }
+    let hexadecimal = text.contains(['x', 'X']);
+    let bytes = text.as_bytes();
+    let digit = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at)).is_some_and(|byte| {
+            byte.is_ascii_digit()
+                || hexadecimal && (byte.is_ascii_hexdigit() || b"xX".contains(byte))
+        })
+    };
+    let fits = |at: usize| digit(at.checked_sub(1)) && digit(Some(at + 1));
+    let sound = text.match_indices('_').all(|(at, _)| fits(at));
+    sound.then(|| Cow::Owned(text.replace('_', "")))
+}
+
+/// `1.8p-3`: up to 16 digits, an exponent of two.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (mantissa, power) = text.split_once(['p', 'P'])?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let value = i64::from_str_radix(&digits, 16).ok()?;
+    let power: i32 = power.parse().ok()?;
+    let places = i32::try_from(fraction.len()).ok()?.checked_mul(4)?;
+    let value = as_double(value) * 2_f64.powi(power.checked_sub(places)?);
+    value.is_finite().then_some(value)
 }
 
 pub(super) fn bool_like(value: &Value<'_>) -> Found<Option<bool>> {

@@ -11,8 +11,8 @@ type Written = Result<(), EvalError>;
 /// How a value is seen.
 #[derive(Clone, Copy)]
 struct Style {
-    /// `<`, `>` and `&` are escaped.
-    html: bool,
+    /// As the library that OTTL uses writes: `<`, `>` and `&` escaped, `\u0008`, `1e-07`; else as Go's own does.
+    loud: bool,
     /// The Collector's own containers are made Go's; else they show as `{}`.
     unfold: bool,
 }
@@ -25,7 +25,7 @@ pub(super) fn marshal(value: &Value<'_>) -> Result<Vec<u8>, EvalError> {
         _ => false,
     };
     let mut out = Vec::new();
-    let style = Style { html: true, unfold };
+    let style = Style { loud: true, unfold };
     write(value, style, &mut out)?;
     Ok(out)
 }
@@ -44,7 +44,7 @@ pub(super) fn item_text(value: &Value<'_>) -> Result<Vec<u8>, EvalError> {
         }),
         other => {
             let style = Style {
-                html: false,
+                loud: false,
                 unfold: true,
             };
             // What cannot be written leaves nothing, as in the Collector.
@@ -56,17 +56,18 @@ pub(super) fn item_text(value: &Value<'_>) -> Result<Vec<u8>, EvalError> {
     Ok(out)
 }
 
-/// A finite double as ES6 writes it.
-pub(super) fn double(value: f64) -> String {
+/// A finite double as ES6 writes it; `padded`: with at least two digits in its exponent.
+fn double(value: f64, padded: bool) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
         let text = format!("{value:e}");
-        return match text.split_once('e') {
-            Some((mantissa, exponent)) if !exponent.starts_with('-') => {
-                format!("{mantissa}e+{exponent}")
-            }
-            _ => text,
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, digits) = match exponent.strip_prefix('-') {
+            Some(digits) => ('-', digits),
+            None => ('+', exponent),
         };
+        let width = if padded { 2 } else { 1 };
+        return format!("{mantissa}e{sign}{digits:0>width$}");
     }
     format!("{value}")
 }
@@ -79,18 +80,18 @@ fn write(value: &Value<'_>, style: Style, out: &mut Vec<u8>) -> Written {
             out.extend_from_slice(value.to_string().as_bytes());
         }
         Value::Double(value) if value.is_finite() => {
-            out.extend_from_slice(double(*value).as_bytes())
+            out.extend_from_slice(double(*value, style.loud).as_bytes())
         }
         Value::Double(_) => {
             return Err(EvalError::Invalid(
                 "a double that is not finite has no text",
             ));
         }
-        Value::Text(text) => quote(text, style.html, out),
-        Value::Bytes(bytes) => quote(STANDARD.encode(bytes).as_bytes(), style.html, out),
+        Value::Text(text) => quote(text, style.loud, out),
+        Value::Bytes(bytes) => quote(STANDARD.encode(bytes).as_bytes(), style.loud, out),
         Value::Time(time) => quote(
             super::time_layout::rfc3339(time).as_bytes(),
-            style.html,
+            style.loud,
             out,
         ),
         Value::Id(Id::Trace(id) | Id::Profile(id)) => numbers(id, out),
@@ -131,7 +132,7 @@ fn object(map: &Map<'_>, style: Style, out: &mut Vec<u8>) -> Written {
         if index > 0 {
             out.push(b',');
         }
-        quote(key, style.html, out);
+        quote(key, style.loud, out);
         out.push(b':');
         write(value, style, out)?;
     }
@@ -139,7 +140,7 @@ fn object(map: &Map<'_>, style: Style, out: &mut Vec<u8>) -> Written {
     Ok(())
 }
 
-fn quote(text: &[u8], html: bool, out: &mut Vec<u8>) {
+fn quote(text: &[u8], loud: bool, out: &mut Vec<u8>) {
     out.push(b'"');
     for chunk in text.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -149,9 +150,9 @@ fn quote(text: &[u8], html: bool, out: &mut Vec<u8>) {
                 '\n' => out.extend_from_slice(b"\\n"),
                 '\r' => out.extend_from_slice(b"\\r"),
                 '\t' => out.extend_from_slice(b"\\t"),
-                '\u{8}' => out.extend_from_slice(b"\\b"),
-                '\u{c}' => out.extend_from_slice(b"\\f"),
-                '<' | '>' | '&' if html => escape(character, out),
+                '\u{8}' if !loud => out.extend_from_slice(b"\\b"),
+                '\u{c}' if !loud => out.extend_from_slice(b"\\f"),
+                '<' | '>' | '&' if loud => escape(character, out),
                 '\u{2028}' | '\u{2029}' => escape(character, out),
                 control if control < ' ' => escape(control, out),
                 other => out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),

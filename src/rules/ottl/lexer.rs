@@ -282,7 +282,7 @@ mod tests {
                 Token::Equal,
             ],
         );
-        check(r#""a\"\x41\u00e9""#, &[Token::Text("a\"Aé".into())]);
+        check(r#""a\"\x41\u00e9\xe9""#, &[Token::Text("a\"Aéé".into())]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Escapes of Go's quoted strings. The result is bytes: `\xff` need not be UTF-8.
+//! Escapes of Go's quoted strings, as the Collector's parser reads them: `\xff` is the character U+00FF, not a byte.
 
 /// The meaning of what stands between two double quotes; `None` when an escape is not Go's or a line ends inside.
 pub(super) fn unquote(inside: &[u8]) -> Option<Vec<u8>> {
@@ -28,24 +28,27 @@ fn escape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
         b'\\' | b'"' => kind,
         b'x' => {
             let (value, after) = digits(after, 2, 16)?;
-            out.push(u8::try_from(value).ok()?);
+            push(char::from(u8::try_from(value).ok()?), out);
             return Some(after);
         }
         b'u' | b'U' => {
             let (value, after) = digits(after, if kind == b'u' { 4 } else { 8 }, 16)?;
-            let character = char::from_u32(value)?;
-            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            push(char::from_u32(value)?, out);
             return Some(after);
         }
         b'0'..=b'7' => {
             let (value, after) = digits(rest, 3, 8)?;
-            out.push(u8::try_from(value).ok()?);
+            push(char::from(u8::try_from(value).ok()?), out);
             return Some(after);
         }
         _ => return None,
     };
     out.push(plain);
     Some(after)
+}
+
+fn push(character: char, out: &mut Vec<u8>) {
+    out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
 fn digits(rest: &[u8], count: usize, radix: u32) -> Option<(u32, &[u8])> {

@@ -79,8 +79,9 @@ impl Time {
         }
     }
 
+    /// What is compared. Go counts from the year one in 64 bits; times that do not fit come round, as they do there.
     pub(super) fn instant(&self) -> (i64, u32) {
-        (self.seconds, self.nanos)
+        (self.seconds.wrapping_sub(YEAR_ONE), self.nanos)
     }
 
     pub(super) fn plus(&self, duration: i64) -> Self {

@@ -47,10 +47,18 @@ pub(super) fn to_camel<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
     mapped(scene, call, camel)
 }
 
-/// Go maps a character to one character; where Unicode has several (`ß` to `SS`) it stays.
+/// Go maps a character to one character; where Unicode has several (`ß` to `SS`) it stays, but for the few below.
 fn single(character: char, mut mapped: impl Iterator<Item = char>) -> char {
-    match (mapped.next(), mapped.next()) {
-        (Some(only), None) => only,
+    match (mapped.next(), mapped.next(), character) {
+        (Some(only), None, _) => only,
+        (_, _, 'İ') => 'i',
+        (_, _, 'ᾳ') => 'ᾼ',
+        (_, _, 'ῃ') => 'ῌ',
+        (_, _, 'ῳ') => 'ῼ',
+        // Greek with iota below: the capitals stand eight places on.
+        (_, _, 'ᾀ'..='ᾇ' | 'ᾐ'..='ᾗ' | 'ᾠ'..='ᾧ') => {
+            char::from_u32(u32::from(character) + 8).unwrap_or(character)
+        }
         _ => character,
     }
 }

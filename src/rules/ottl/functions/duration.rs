@@ -1,6 +1,7 @@
 //! Durations: Go's notation, and how long they are in other units.
 
 use super::super::compare::as_double;
+use super::super::convert::truncated;
 use super::super::error::EvalError;
 use super::super::evaluate::Scene;
 use super::super::expression::Call;
@@ -26,7 +27,7 @@ fn parse(text: &str) -> Result<i64, EvalError> {
     if rest.is_empty() {
         return Err(BROKEN);
     }
-    let mut sum = 0_i128;
+    let mut sum = 0_u64;
     while !rest.is_empty() {
         let number = rest
             .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -36,14 +37,21 @@ fn parse(text: &str) -> Result<i64, EvalError> {
             .find(|c: char| c.is_ascii_digit() || c == '.')
             .unwrap_or(after.len());
         let (unit, after) = after.split_at(unit_end);
-        sum += part(digits, unit_of(unit).ok_or(BROKEN)?)?;
-        if sum > i128::from(i64::MAX) + 1 {
-            return Err(BROKEN);
-        }
+        let part = part(digits, unit_of(unit).ok_or(BROKEN)?).ok_or(BROKEN)?;
+        sum = sum
+            .checked_add(part)
+            .filter(|sum| *sum <= LIMIT)
+            .ok_or(BROKEN)?;
         rest = after;
     }
-    i64::try_from(if negative { -sum } else { sum }).map_err(|_| BROKEN)
+    if negative {
+        return Ok(sum.wrapping_neg().cast_signed());
+    }
+    i64::try_from(sum).map_err(|_| BROKEN)
 }
+
+/// 2^63 nanoseconds.
+const LIMIT: u64 = 1 << 63;
 
 fn unit_of(unit: &str) -> Option<i64> {
     Some(match unit {
@@ -57,26 +65,34 @@ fn unit_of(unit: &str) -> Option<i64> {
     })
 }
 
-/// Digits before the dot are exact, those behind it are cut at the nanosecond.
-fn part(digits: &str, unit: i64) -> Result<i128, EvalError> {
+/// Digits before the dot are exact, those behind it go through a double, as in Go.
+fn part(digits: &str, unit: i64) -> Option<u64> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
-        return Err(BROKEN);
+        return None;
     }
-    let whole: i64 = if whole.is_empty() {
+    let whole: u64 = if whole.is_empty() {
         0
     } else {
-        whole.parse().map_err(|_| BROKEN)?
+        whole.parse().ok()?
     };
-    let mut nanos = i128::from(whole) * i128::from(unit);
-    // Nineteen digits are more than any unit shows.
-    let fraction = fraction.get(..fraction.len().min(18)).unwrap_or_default();
-    if !fraction.is_empty() {
-        let parts: i128 = fraction.parse().map_err(|_| BROKEN)?;
-        let scale = 10_i128.pow(u32::try_from(fraction.len()).unwrap_or(18));
-        nanos += parts * i128::from(unit) / scale;
+    let nanos = whole
+        .checked_mul(unit.unsigned_abs())
+        .filter(|nanos| *nanos <= LIMIT)?;
+    let (mut parts, mut scale) = (0_i64, 1.0);
+    for digit in fraction.bytes() {
+        // What does not fit 63 bits any more is below what counts.
+        let Some(more) = parts
+            .checked_mul(10)
+            .and_then(|parts| parts.checked_add(i64::from(digit - b'0')))
+        else {
+            break;
+        };
+        parts = more;
+        scale *= 10.0;
     }
-    Ok(nanos)
+    let fraction = truncated(as_double(parts) * (as_double(unit) / scale));
+    nanos.checked_add(fraction.unsigned_abs())
 }
 
 /// Whole units and the rest as a fraction, as Go computes it.

@@ -47,6 +47,11 @@ pub(super) fn show(value: &Value<'_>, verb: char, flags: Flags, out: &mut Vec<u8
         (Value::Bool(value), 't' | 'v') => pad(value.to_string().as_bytes(), flags, out),
         (Value::Int(value) | Value::Port(value), _) if integer(*value, verb, flags, out) => {}
         (Value::Double(value), _) if double(*value, verb, flags, out) => {}
+        (Value::Double(_), 'b' | 'x' | 'X') => {
+            return Err(EvalError::Invalid(
+                "Format writes no double in base 2 or 16",
+            ));
+        }
         (Value::Text(value), 's' | 'v' | 'q' | 'x' | 'X') => text(value, verb, flags, out),
         (Value::Bytes(bytes), 's' | 'q' | 'x' | 'X') => text(bytes, verb, flags, out),
         (Value::Bytes(bytes), 'v' | 'd') if !flags.sharp => {
@@ -145,8 +150,12 @@ fn text(value: &[u8], verb: char, flags: Flags, out: &mut Vec<u8>) {
             }
             pad(&shown, flags, out);
         }
-        'q' => pad(quoted(truncated(value, flags)).as_bytes(), flags, out),
-        'v' if flags.sharp => pad(quoted(value).as_bytes(), flags, out),
+        'q' => pad(
+            quoted(truncated(value, flags), flags.plus).as_bytes(),
+            flags,
+            out,
+        ),
+        'v' if flags.sharp => pad(quoted(value, false).as_bytes(), flags, out),
         _ => pad(truncated(value, flags), flags, out),
     }
 }
@@ -176,8 +185,8 @@ fn truncated(value: &[u8], flags: Flags) -> &[u8] {
     value.get(..length).unwrap_or(value)
 }
 
-/// Go's quoted string.
-fn quoted(value: &[u8]) -> String {
+/// Go's quoted string; `ascii`: everything else escaped.
+fn quoted(value: &[u8], ascii: bool) -> String {
     let mut out = String::from("\"");
     for chunk in value.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -192,6 +201,10 @@ fn quoted(value: &[u8]) -> String {
                 '\u{b}' => out.push_str("\\v"),
                 '\u{c}' => out.push_str("\\f"),
                 c if c < ' ' || c == '\u{7f}' => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+                c if ascii && u32::from(c) > 0xffff => {
+                    out.push_str(&format!("\\U{:08x}", u32::from(c)))
+                }
+                c if ascii && !c.is_ascii() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
                 c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
                 c => out.push(c),
             }
@@ -245,7 +258,7 @@ fn character(value: i64, verb: char, flags: Flags, out: &mut Vec<u8>) {
             '\'' => "'\\''".into(),
             '"' => "'\"'".into(),
             other => {
-                let text = quoted(other.to_string().as_bytes());
+                let text = quoted(other.to_string().as_bytes(), flags.plus);
                 format!("'{}'", text.trim_matches('"'))
             }
         },
@@ -300,7 +313,7 @@ fn double(value: f64, verb: char, flags: Flags, out: &mut Vec<u8>) -> bool {
         _ if !value.is_finite() => if value.is_nan() { "NaN" } else { "Inf" }.to_owned(),
         'f' | 'F' => format!("{size:.*}", flags.precision.unwrap_or(6)),
         'e' | 'E' => exponent(&format!("{size:.*e}", flags.precision.unwrap_or(6))),
-        'v' | 'g' | 'G' => general(size, flags.precision, if verb == 'v' { 21 } else { 6 }),
+        'v' | 'g' | 'G' => general(size, flags.precision),
         _ => return false,
     };
     let digits = if matches!(verb, 'E' | 'G') {
@@ -342,8 +355,8 @@ fn exponent(shown: &str) -> String {
     format!("{mantissa}e{sign}{digits:0>2}")
 }
 
-/// `%g`: the shortest digits, or as many as the precision says; an exponent below 1e-4 and from `limit` digits on.
-fn general(size: f64, precision: Option<usize>, limit: i32) -> String {
+/// `%g`: the shortest digits, or as many as the precision says; an exponent below 1e-4 and from 1e6 or the precision on.
+fn general(size: f64, precision: Option<usize>) -> String {
     let shown = match precision {
         Some(precision) => format!("{size:.*e}", precision.max(1) - 1),
         None => format!("{size:e}"),
@@ -354,23 +367,16 @@ fn general(size: f64, precision: Option<usize>, limit: i32) -> String {
         Some(_) if mantissa.contains('.') => mantissa.trim_end_matches('0').trim_end_matches('.'),
         _ => mantissa,
     };
-    let digits = i32::try_from(
-        mantissa
-            .len()
-            .saturating_sub(usize::from(mantissa.contains('.'))),
-    )
-    .unwrap_or(0);
-    let top = match precision {
-        Some(precision) => i32::try_from(precision.max(1)).unwrap_or(i32::MAX),
-        None if digits > limit => digits,
-        None => limit.max(if limit == 6 { digits.max(21) } else { 21 }),
-    };
+    let top = precision.map_or(6, |precision| {
+        i32::try_from(precision.max(1)).unwrap_or(i32::MAX)
+    });
     if power < -4 || power >= top {
         return exponent(&format!("{mantissa}e{power}"));
     }
-    let places = usize::try_from(digits - 1 - power).unwrap_or(0);
+    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
+    let places = i32::try_from(digits).unwrap_or(0) - 1 - power;
     match precision {
-        Some(_) => format!("{size:.places$}"),
+        Some(_) => format!("{size:.*}", usize::try_from(places).unwrap_or(0)),
         None => format!("{size}"),
     }
 }

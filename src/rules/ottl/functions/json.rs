@@ -1,5 +1,5 @@
 //! JSON as the Collector reads it: every number a double, of a repeated key the last value, numbers read as loosely as by
-//! the library there (`1.` and `01` pass).
+//! the library there (`1.` and `01` pass, and control characters in texts).
 
 use super::super::error::EvalError;
 use super::super::value::{Bytes, ListKind, Value};
@@ -147,7 +147,7 @@ impl<'t> Reader<'t> {
             let plain = self
                 .rest
                 .iter()
-                .take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1f))
+                .take_while(|byte| !matches!(byte, b'"' | b'\\' | 0))
                 .count();
             let (text, rest) = self.rest.split_at(plain);
             out.extend_from_slice(text);

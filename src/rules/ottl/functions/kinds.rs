@@ -64,7 +64,7 @@ pub(super) fn is_empty<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
         Value::Nil => true,
         Value::Bool(value) => !value,
         Value::Int(value) | Value::Duration(value) | Value::Port(value) => value == 0,
-        Value::Double(value) => value.to_bits() == 0,
+        Value::Double(value) => value == 0.0,
         Value::Text(bytes) | Value::Bytes(bytes) => bytes.is_empty(),
         Value::Id(Id::Trace(id) | Id::Profile(id)) => id == [0; 16],
         Value::Id(Id::Span(id)) => id == [0; 8],

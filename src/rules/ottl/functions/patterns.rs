@@ -21,16 +21,6 @@ pub(super) fn prepare(call: &mut Call) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn prepare_captures(call: &mut Call) -> Result<(), String> {
-    prepare(call)?;
-    match &call.prepared {
-        Prepared::Regex(regex) if regex.capture_names().flatten().next().is_none() => {
-            Err("the pattern needs a named group, `(?P<name>...)`".into())
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The expression: made at load, or from a value of the span, which costs what compiling costs.
 fn regex_of<'a>(scene: &Scene<'a>, call: &'a Call) -> Result<Cow<'a, Regex>, EvalError> {
     if let Prepared::Regex(regex) = &call.prepared {

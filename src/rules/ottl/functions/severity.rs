@@ -16,34 +16,37 @@ pub(in super::super) struct Criterion {
     range: Option<(i64, i64)>,
 }
 
-/// The Collector starts with a broken mapping and fails at every span; here it is refused.
+/// A broken mapping is no error at load but one at every evaluation, as in the Collector.
 pub(super) fn prepare(call: &mut Call) -> Result<(), String> {
-    let Some(Value::Map(mapping)) = call.literal(1) else {
-        return Err("the mapping must be a literal map".into());
-    };
-    let entries = mapping.entries().map_err(|error| error.to_string())?;
-    let mut levels = Levels::new();
-    for (name, criteria) in entries.iter() {
-        let Value::List(list) = criteria else {
-            return Err("a level's criteria are a list of maps".into());
-        };
-        let items = list.items().map_err(|error| error.to_string())?;
-        let criteria: Result<Vec<_>, String> = items.iter().map(criterion).collect();
-        levels.push((name.to_vec(), criteria?));
+    if let Some(levels) = call.literal(1).and_then(levels) {
+        call.prepared = Prepared::Severities(levels);
     }
-    call.prepared = Prepared::Severities(levels);
     Ok(())
 }
 
-fn criterion(item: &Value<'_>) -> Result<Criterion, String> {
-    let Value::Map(map) = item else {
-        return Err("a level's criteria are a list of maps".into());
+fn levels(mapping: &Value<'_>) -> Option<Levels> {
+    let Value::Map(mapping) = mapping else {
+        return None;
     };
-    let part = |name: &str| map.get(name.as_bytes()).map_err(|error| error.to_string());
-    let equals = match part("equals")? {
+    let mut levels = Levels::new();
+    for (name, criteria) in mapping.entries().ok()?.iter() {
+        let Value::List(list) = criteria else {
+            return None;
+        };
+        let criteria: Option<Vec<_>> = list.items().ok()?.iter().map(criterion).collect();
+        levels.push((name.to_vec(), criteria?));
+    }
+    Some(levels)
+}
+
+fn criterion(item: &Value<'_>) -> Option<Criterion> {
+    let Value::Map(map) = item else {
+        return None;
+    };
+    let equals = match map.get(b"equals").ok()? {
         None => Vec::new(),
         Some(Value::List(list)) => {
-            let items = list.items().map_err(|error| error.to_string())?;
+            let items = list.items().ok()?;
             let texts: Option<Vec<_>> = items
                 .iter()
                 .map(|item| match item {
@@ -51,36 +54,38 @@ fn criterion(item: &Value<'_>) -> Result<Criterion, String> {
                     _ => None,
                 })
                 .collect();
-            texts.ok_or("`equals` holds texts")?
+            texts?
         }
-        Some(_) => return Err("`equals` is a list".into()),
+        Some(_) => return None,
     };
-    let range = match part("range")? {
+    let range = match map.get(b"range").ok()? {
         None => None,
-        Some(Value::Map(range)) => Some((bound(&range, "min")?, bound(&range, "max")?)),
+        Some(Value::Map(range)) => Some((bound(&range, b"min")?, bound(&range, b"max")?)),
         Some(Value::Text(class)) => Some(match &*class {
             b"2xx" => (200, 299),
             b"3xx" => (300, 399),
             b"4xx" => (400, 499),
             b"5xx" => (500, 599),
-            _ => return Err("a range is 2xx, 3xx, 4xx, 5xx or a map with min and max".into()),
+            _ => return None,
         }),
-        Some(_) => return Err("a range is 2xx, 3xx, 4xx, 5xx or a map with min and max".into()),
+        Some(_) => return None,
     };
-    Ok(Criterion { equals, range })
+    Some(Criterion { equals, range })
 }
 
-fn bound(range: &Map<'_>, name: &str) -> Result<i64, String> {
-    match range.get(name.as_bytes()) {
-        Ok(Some(Value::Int(value))) => Ok(value),
-        _ => Err(format!("a range needs an int `{name}`")),
+fn bound(range: &Map<'_>, name: &[u8]) -> Option<i64> {
+    match range.get(name) {
+        Ok(Some(Value::Int(value))) => Some(value),
+        _ => None,
     }
 }
 
 pub(super) fn parse<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
     let value = call.value(scene, 0)?;
     let Prepared::Severities(levels) = &call.prepared else {
-        return Err(EvalError::Invalid("a severity mapping is missing"));
+        return Err(EvalError::Invalid(
+            "a severity mapping is no literal map of lists of criteria",
+        ));
     };
     for (name, criteria) in levels {
         for criterion in criteria {

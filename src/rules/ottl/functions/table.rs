@@ -175,7 +175,7 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
     checked(
         "ExtractPatterns",
         TARGET_PATTERN,
-        patterns::prepare_captures,
+        patterns::prepare,
         patterns::extract,
     ),
     refused("ExtractGrokPatterns", GROK),
