@@ -5,7 +5,9 @@ mod around;
 mod atoms;
 #[cfg(test)]
 mod collector_tests;
+mod compiler;
 mod facts;
+mod fingerprint;
 mod fold;
 mod go_literals;
 mod go_regex;
@@ -27,12 +29,14 @@ mod values;
 mod verdict;
 
 pub use atoms::{Atoms, AtomsBuilder};
+pub use compiler::{CompileError, Compiler};
 pub use facts::{Facts, Observer, ObserverScratch};
+pub use fingerprint::fingerprint;
 pub use fold::Fold;
 pub(crate) use limits::{Ask, Granting, Recorded};
 pub use limits::{LimitSnapshot, Limits};
 pub use percentiles::{Percentiles, SketchSnapshot};
-pub use program::{CompileError, Compiler, PercentileRule, Program, fingerprint};
+pub use program::{PercentileRule, Program};
 pub use release::{Release, Semantics};
 pub use spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
 pub use state::{KeySnapshot, StateSnapshot, layout};
