@@ -27,9 +27,10 @@ lint:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 
-# The property tests on many more random cases than `make test` gives them, and the fuzz targets where there are any.
+# The fuzz targets (`make test` gives them a minute), and the property tests on many more random cases.
 fuzz:
 	tests/run-fuzz $(FUZZ_SECONDS)
+	tests/run-properties $(FUZZ_SECONDS)
 
 bench:
 	$(CARGO) bench --locked

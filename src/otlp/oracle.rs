@@ -5,6 +5,7 @@ use super::value::{AnyValue, key_value};
 use super::*;
 use backwards::{Kind, backwards};
 use bytes::Bytes;
+use judge::{Flat, flat};
 use opentelemetry_proto::tonic::common::v1 as common;
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1 as proto;
@@ -16,6 +17,8 @@ use std::collections::BTreeMap;
 #[allow(unreachable_pub, reason = "shared with the integration tests")]
 #[path = "../../tests/support/backwards.rs"]
 mod backwards;
+#[path = "../../tests/fuzz/judge.rs"]
+mod judge;
 
 fn value() -> impl Strategy<Value = common::AnyValue> {
     use common::any_value::Value;
@@ -202,34 +205,6 @@ fn head_of(span: &proto::Span) -> SpanHead {
     }
 }
 
-type Flat = (Vec<u8>, Vec<u8>, String, String, proto::Span);
-
-fn flat(data: &proto::TracesData) -> Vec<Flat> {
-    let mut out = Vec::new();
-    for resource in &data.resource_spans {
-        for scope in &resource.scope_spans {
-            for span in &scope.spans {
-                out.push((
-                    resource
-                        .resource
-                        .as_ref()
-                        .map(Message::encode_to_vec)
-                        .unwrap_or_default(),
-                    scope
-                        .scope
-                        .as_ref()
-                        .map(Message::encode_to_vec)
-                        .unwrap_or_default(),
-                    resource.schema_url.clone(),
-                    scope.schema_url.clone(),
-                    span.clone(),
-                ));
-            }
-        }
-    }
-    out
-}
-
 fn by_trace(spans: Vec<Flat>) -> BTreeMap<Vec<u8>, Vec<Flat>> {
     let mut traces = BTreeMap::<_, Vec<_>>::new();
     for span in spans {
@@ -241,35 +216,9 @@ fn by_trace(spans: Vec<Flat>) -> BTreeMap<Vec<u8>, Vec<Flat>> {
     traces
 }
 
-/// Splits, checks every piece, and returns them.
+/// Splits a sound request.
 fn pieces(bytes: &Bytes, partitions: u16) -> Vec<(Piece, Bytes)> {
-    let scanned = scan(bytes, &mut Blind).unwrap();
-    let services: Vec<u32> = scanned
-        .services
-        .iter()
-        .map(|s| s.as_ref().map_or(0, |s| s.len() as u32 + 1))
-        .collect();
-    let split = split(bytes, &scanned, &services, partitions, 16);
-    let mut order = split.order.clone();
-    order.sort_unstable();
-    assert!(
-        order.iter().copied().eq(0..scanned.spans() as u32),
-        "every span once"
-    );
-    split
-        .pieces
-        .iter()
-        .map(|piece| {
-            let block = &split.blocks[piece.block as usize];
-            assert_eq!(piece.partition, partition_of(piece.trace, partitions));
-            (
-                piece.clone(),
-                Bytes::copy_from_slice(
-                    &block.bytes[piece.bytes.start as usize..piece.bytes.end as usize],
-                ),
-            )
-        })
-        .collect()
+    judge::pieces(bytes, &scan(bytes, &mut Blind).unwrap(), partitions)
 }
 
 fn both_orders(data: &proto::TracesData) -> [Bytes; 2] {
@@ -346,19 +295,8 @@ proptest! {
     #[test]
     fn stitched_pieces_are_the_request_less_its_twins(data in request()) {
         for bytes in both_orders(&data) {
-            let mut stitch = Stitch::default();
-            let mut all = pieces(&bytes, 4);
-            all.sort_by_key(|(piece, _)| piece.trace);
-            let mut last = None;
-            for (piece, bytes) in &all {
-                if last != Some(piece.trace) {
-                    stitch.begin_entry(false);
-                }
-                last = Some(piece.trace);
-                stitch.add(piece.trace, bytes.clone()).unwrap();
-            }
-            let (spans, duplicates) = (stitch.spans(), stitch.duplicates());
-            let stitched = proto::TracesData::decode(stitch.finish()).unwrap();
+            let (stitched, spans, duplicates) = judge::stitched(pieces(&bytes, 4));
+            let stitched = proto::TracesData::decode(stitched).unwrap();
             let mut found = flat(&stitched);
             let mut expected = flat(&data);
             prop_assert_eq!(spans + duplicates, expected.len() as u64);
@@ -389,24 +327,8 @@ proptest! {
             }
         }
         let bytes = Bytes::from(bytes);
-        let oracle = proto::TracesData::decode(bytes.clone());
-        let ours = scan(&bytes, &mut Blind);
-        match (&oracle, &ours) {
-            (Ok(data), Ok(scanned)) => {
-                prop_assert_eq!(flat(data).len() as u64, scanned.spans() as u64 + scanned.rejected);
-                for (piece, bytes) in pieces(&bytes, 7) {
-                    let again = proto::TracesData::decode(bytes).unwrap();
-                    prop_assert!(flat(&again).iter().all(|span| span.4.trace_id == piece.trace.to_bytes()));
-                }
-            }
-            // Groups are well-formed protobuf that OTLP never has; prost skips unknown ones.
-            (Ok(_), Err(error)) => prop_assert_eq!(*error, WireError::WireType),
-            (Err(error), Ok(scanned)) => {
-                let text = error.to_string();
-                prop_assert!(scanned.rejected > 0 || text.contains("UTF-8"), "{text}");
-            }
-            (Err(_), Err(_)) => {}
-        }
+        judge::judge_scan(&bytes, &mut Blind);
+        judge::judge_stitch(&bytes, &mut Blind);
     }
 }
 

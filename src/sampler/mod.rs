@@ -31,6 +31,7 @@ mod partition;
 mod position_ring;
 mod pulse;
 mod recovery;
+mod replay;
 mod scanned;
 mod settings;
 mod skeletons;

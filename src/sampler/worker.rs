@@ -15,6 +15,7 @@ use super::packed::PackedRef;
 use super::partition::Partition;
 use super::position_ring::PositionRing;
 use super::recovery::{FrameMark, Recovered, seconds};
+use super::replay::Replay;
 use super::scanned::{Scanned, ScannedPiece};
 use super::settings::SamplerSettings;
 use super::skeletons::Skeletons;
@@ -173,6 +174,7 @@ impl Worker {
 
     /// Runs until the log is closed or a stop is asked for.
     pub(crate) fn run(mut self, stop: &StopSignal) {
+        let mut replay = Replay::begin(&self.parts.settings.id, self.read, self.replay_end);
         if !self.take_up_waiting(stop) {
             return;
         }
@@ -191,6 +193,7 @@ impl Worker {
             }
             self.read = feed.position();
             set(&self.parts.stats.read, self.read);
+            replay.passed(self.read);
             frames += 1;
             if idle || frames >= FRAMES_PER_FLUSH {
                 frames = 0;

@@ -218,6 +218,12 @@ impl Daemon {
         self.log().contains("ready")
     }
 
+    /// A replay has begun and has not ended, as its log says: exact once it is dead.
+    pub(crate) fn is_replaying(&self) -> bool {
+        let log = self.log();
+        log.contains("replay begins") && !log.contains("replay has ended")
+    }
+
     /// `kill -9`.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

@@ -37,6 +37,31 @@ impl Draw {
     }
 }
 
+/// When a kill comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Whenever.
+    Later,
+    /// Within 300 ms of a start.
+    Soon,
+    /// As soon as the daemon says that it replays.
+    Replay,
+}
+
+impl When {
+    /// One in three is early, of these every other one in the replay.
+    fn of(kill: u64) -> Self {
+        match kill % 6 {
+            2 => Self::Soon,
+            5 => Self::Replay,
+            _ => Self::Later,
+        }
+    }
+}
+
+/// A daemon that has not begun to replay by then has nothing to replay.
+const REPLAY_PATIENCE: Duration = Duration::from_secs(10);
+
 /// Spans that are undecided for sure: those acknowledged within the wait, in log time, which stands while it is down.
 struct Undecided {
     up: Duration,
@@ -120,19 +145,18 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
             ..Pace::default()
         },
     );
-    let (mut least, mut early) = (u64::MAX, 0);
+    let (mut least, mut early, mut hits) = (u64::MAX, 0, 0);
     for kill in 0..kills {
         let ample = undecided.count(load.outcome.counts().acknowledged) > least_undecided * 3 / 2;
-        let soon = ample && draw.below(3) == 0;
-        early += u64::from(soon);
-        let wait = if soon {
-            draw.below(300)
-        } else {
-            1000 + draw.below(3000)
+        let when = if ample { When::of(kill) } else { When::Later };
+        let wait = match when {
+            When::Later => 1000 + draw.below(2000),
+            When::Soon => draw.below(300),
+            When::Replay => 0,
         };
         let until = Instant::now() + Duration::from_millis(wait);
         let mut spans = 0;
-        while Instant::now() < until || (!soon && spans < least_undecided * 7 / 4) {
+        while Instant::now() < until || (when == When::Later && spans < least_undecided * 7 / 4) {
             if daemon.is_ready() {
                 undecided.ready();
             }
@@ -143,8 +167,14 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
                 "kill {kill}: {spans} undecided, and no more"
             );
         }
+        let patience = Instant::now() + REPLAY_PATIENCE;
+        while when == When::Replay && !daemon.is_replaying() && Instant::now() < patience {
+            sleep(Duration::from_millis(1)).await;
+        }
         assert!(!daemon.has_ended(), "it ended by itself before kill {kill}");
         daemon.kill();
+        early += u64::from(when != When::Later);
+        hits += u64::from(daemon.is_replaying());
         let spans = undecided.count(load.outcome.counts().acknowledged);
         undecided.stopped();
         assert!(spans >= least_undecided, "kill {kill}: {spans} undecided");
@@ -155,7 +185,7 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
     let counts = load.outcome.counts();
     let rate = counts.acknowledged as f64 / took.as_secs_f64();
     eprintln!(
-        "{kills} kills, {early} of them early, in {took:.0?}: {counts:?}, {rate:.0} spans/s, least undecided {least}"
+        "{kills} kills, {early} early, {hits} in a replay, in {took:.0?}: {counts:?}, {rate:.0} spans/s, least undecided {least}"
     );
 
     let (shape, outcome, traces) = load.finish().await;
@@ -178,6 +208,8 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
     );
     verdict.assert_exact();
     eprintln!("{}", place.check());
+    assert!(early >= kills / 4, "{early} kills were early");
+    assert!(hits >= kills / 10, "{hits} kills hit a replay");
     assert!(rate >= target as f64 * 0.8, "{rate} spans/s");
     assert!(
         verdict.unexplained <= kills * COPIES_PER_KILL,
