@@ -191,7 +191,8 @@ fn check(decoder: &Decoder<'_>, trees: Vec<Node>, env: Env<'_>) -> Option<Config
         duplicates::refuse(decoder, &mut tree, "");
         if root.is_null() {
             root = tree;
-        } else {
+        } else if !tree.is_null() {
+            // An empty file says nothing.
             merge(&mut root, tree);
         }
     }

@@ -1,4 +1,5 @@
-//! Several sources into one tree: later ones win, mappings are merged key by key, everything else is replaced.
+//! Several sources into one tree: later ones win, mappings are merged key by key, everything else is replaced. A key with
+//! nothing behind it takes away what stood there, as in the Collector.
 
 use super::node::{Entry, Node, Place, Value};
 
@@ -22,13 +23,6 @@ pub(crate) fn merge(base: &mut Node, over: Node) {
                 }
             }
         }
-        // An empty file, or `exporters:` with nothing below it, takes nothing away.
-        (
-            Value::Map(_),
-            Node {
-                value: Value::Null, ..
-            },
-        ) => {}
         (_, over) => *base = over,
     }
 }
@@ -123,8 +117,8 @@ mod tests {
         check("{a: [1, 2]}", "{a: [3]}", "{a:[3]}");
         check("{a: {b: 1}}", "{a: 5}", "{a:5}");
         check("{a: 5}", "{a: {b: 1}}", "{a:{b:1}}");
-        check("{a: {b: 1}}", "{a: }", "{a:{b:1}}");
-        check("{a: 1}", "", "{a:1}");
+        check("{a: {b: 1}}", "{a: }", "{a:null}");
+        check("{a: {b: 1, c: 2}}", "{a: {b: }}", "{a:{b:null,c:2}}");
         check("", "{a: 1}", "{a:1}");
     }
 

@@ -204,7 +204,8 @@ impl CollectorTable {
                         state: State::Undecided(slot),
                         ..
                     }) => due.push((*order, *slot)),
-                    _ => gone += 1,
+                    Some(_) => {}
+                    None => gone += 1,
                 }
             }
         }
@@ -219,11 +220,6 @@ impl CollectorTable {
         remembered: Remembered,
         second: Option<u32>,
     ) -> Option<u32> {
-        if let Some(entry) = self.entries.get(&trace)
-            && let Some(batch) = self.batches.get_mut(&entry.due)
-        {
-            batch.remove(&trace);
-        }
         if self.cache(trace, remembered) {
             return self.entries.remove(&trace).map(|entry| entry.arrived);
         }
@@ -232,6 +228,16 @@ impl CollectorTable {
             self.decided += 1;
         }
         None
+    }
+
+    /// Takes a trace out of its batch, before it is decided otherwise than by a tick or a piece: of those the Collector
+    /// finds the id again when the batch is due.
+    pub(crate) fn leave_batch(&mut self, trace: TraceId) {
+        if let Some(entry) = self.entries.get(&trace)
+            && let Some(batch) = self.batches.get_mut(&entry.due)
+        {
+            batch.remove(&trace);
+        }
     }
 
     /// Puts a decision into its cache, if there is one.
@@ -336,7 +342,7 @@ mod tests {
         assert_eq!(
             table.take_due(9),
             (vec![], 0),
-            "decided: taken out of its own batch"
+            "decided: its own batch finds it so"
         );
     }
 

@@ -193,6 +193,10 @@ impl Partition {
                 table.forget(decision.trace)
             }
             Some(table) => {
+                use Evidence::{Complete, Early, Root};
+                if !matches!(decision.evidence, Complete | Root | Early) {
+                    table.leave_batch(decision.trace);
+                }
                 // The Collector does not measure how late pieces of a trace are that was too large.
                 let measured = (!too_large).then_some(second);
                 table.decided(decision.trace, remembered, measured)

@@ -38,7 +38,7 @@ fn parts(at: u64, request: &Value) -> BTreeMap<String, Out> {
 }
 
 fn add(out: &mut Out, span: &Value, marks: &BTreeMap<String, Value>, urls: &[String; 2]) {
-    let (id, state) = (text(span, "spanId"), text(span, "traceState"));
+    let (id, state) = (span_id(span), text(span, "traceState"));
     if out.spans.is_empty() {
         out.trace_state = state;
         out.scope = marks.clone();
@@ -60,6 +60,14 @@ fn add(out: &mut Out, span: &Value, marks: &BTreeMap<String, Value>, urls: &[Str
 fn trace_id(span: &Value) -> String {
     match text(span, "traceId") {
         id if id.is_empty() => "0".repeat(32),
+        id => id,
+    }
+}
+
+/// The Collector writes eight zero bytes as none.
+fn span_id(span: &Value) -> String {
+    match text(span, "spanId") {
+        id if id.bytes().all(|digit| digit == b'0') => String::new(),
         id => id,
     }
 }

@@ -29,26 +29,39 @@ fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// The cases of a folder, `own/` or none.
+fn corpus(name: &'static str, of: &str, version: Version) -> Corpus {
+    let folder = |kind: &str| folder(&format!("{of}{kind}"));
+    let mut answers = vec![folder("expected")];
+    if version == Version::V0165 {
+        answers.insert(0, folder("expected-next"));
+    }
+    Corpus {
+        name,
+        cases: folder("cases"),
+        answers,
+        version,
+    }
+}
+
 #[test]
 fn decides_as_v0_161() {
-    let corpus = Corpus {
-        name: "v0.161",
-        cases: folder("cases"),
-        answers: vec![folder("expected")],
-        version: Version::V0161,
-    };
-    corpus.check();
+    corpus("v0.161", "", Version::V0161).check();
 }
 
 #[test]
 fn decides_as_v0_165() {
-    let corpus = Corpus {
-        name: "v0.165",
-        cases: folder("cases"),
-        answers: vec![folder("expected-next"), folder("expected")],
-        version: Version::V0165,
-    };
-    corpus.check();
+    corpus("v0.165", "", Version::V0165).check();
+}
+
+#[test]
+fn decides_our_own_cases_as_v0_161() {
+    corpus("own v0.161", "own/", Version::V0161).check();
+}
+
+#[test]
+fn decides_our_own_cases_as_v0_165() {
+    corpus("own v0.165", "own/", Version::V0165).check();
 }
 
 /// Cases of `COMPAT_CASES` against the answers of `COMPAT_ANSWERS`, recorded from the release `COMPAT_VERSION`.
