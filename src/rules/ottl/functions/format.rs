@@ -1,7 +1,7 @@
 //! `Format`: Go's `fmt.Sprintf` for the values that a condition has.
 //!
-//! What Go writes into the text about a wrong verb or count (`%!d(string=x)`, `%!d(MISSING)`) is written here too. A map has
-//! no stable text in the Collector (it shows addresses), so that formatting one is an error.
+//! What Go writes into the text about a wrong verb or count (`%!d(string=x)`, `%!d(MISSING)`) is written here too. What
+//! shows as the inside of a Go structure there (maps, lists of a span, with addresses) is `{...}` here.
 
 use super::super::convert;
 use super::super::error::EvalError;

@@ -75,9 +75,7 @@ pub(super) fn show(value: &Value<'_>, verb: char, flags: Flags, out: &mut Vec<u8
             list(&values.items()?, verb, flags, out)?;
         }
         (Value::Map(_) | Value::List(_) | Value::Whole(_) | Value::Time(_) | Value::Id(_), _) => {
-            return Err(EvalError::Invalid(
-                "a value has no text that Format can show",
-            ));
+            pad(b"{...}", flags, out);
         }
         (value, _) => mistake(value, verb, out)?,
     }

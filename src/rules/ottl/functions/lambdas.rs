@@ -58,6 +58,18 @@ fn holds<'a>(
     convert::bool(&lambda.eval(scene, [key, value.clone()])?)
 }
 
+/// The result of a lambda that must have one: nil is an error, as in the Collector.
+fn given<'a, const N: usize>(
+    scene: &Scene<'a>,
+    lambda: &'a Lambda,
+    arguments: [Value<'a>; N],
+) -> Out<'a> {
+    match lambda.eval(scene, arguments)? {
+        Value::Nil => Err(Value::Nil.wrong("a lambda's result")),
+        value => Ok(value),
+    }
+}
+
 /// Whether any item answers as `wanted`.
 fn some<'a>(scene: &Scene<'a>, call: &'a Call, wanted: bool) -> Result<bool, EvalError> {
     let lambda = call.lambda(1)?;
@@ -108,7 +120,7 @@ pub(super) fn filter<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
 pub(super) fn map_each<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
     let lambda = call.lambda(1)?;
     built(&Source::of(&call.value(scene, 0)?)?, |key, value| {
-        let result = lambda.eval(scene, [key, value.clone()])?;
+        let result = given(scene, lambda, [key, value.clone()])?;
         convert::stored(&result).map(Some)
     })
 }
@@ -137,7 +149,7 @@ pub(super) fn find<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
             return Ok(true);
         }
         found = if call.has(2) {
-            call.lambda(2)?.eval(scene, [key, value.clone()])?
+            given(scene, call.lambda(2)?, [key, value.clone()])?
         } else {
             value.clone()
         };
@@ -152,7 +164,7 @@ pub(super) fn reduce<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
     let mut result = call.value(scene, 1)?;
     source.each(|key, value| {
         let before = std::mem::replace(&mut result, Value::Nil);
-        result = lambda.eval(scene, [before, key, value.clone()])?;
+        result = given(scene, lambda, [before, key, value.clone()])?;
         Ok(true)
     })?;
     Ok(result)

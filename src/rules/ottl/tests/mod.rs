@@ -1,4 +1,8 @@
 //! Conditions against the Collector's own answers, against a naive evaluator, and against texts that are none.
 
+mod decisions;
+mod naive;
+mod property;
 mod recorded;
+mod refused;
 mod request;
