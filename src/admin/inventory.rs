@@ -23,6 +23,8 @@ pub enum Appears {
     Always,
     /// With its first event; each label set for itself.
     FirstEvent,
+    /// With its first event, and only under `compat: strict` or with a feature gate.
+    WhenAsked,
 }
 
 /// One row.
@@ -193,19 +195,19 @@ inventory! {
         "Traces that are not decided; under compat: strict all that the table holds, decided ones included. As of a tick.";
     DROPPED_TOO_EARLY: Counter "otelcol_processor_tail_sampling_sampling_trace_dropped_too_early" in "{traces}" by [] Always,
         "Ids that were due and of which nothing was left. Only under compat: strict: else no trace goes without a decision.";
-    TOO_LARGE: Counter "otelcol_processor_tail_sampling_traces_dropped_too_large" in "{traces}" by [] FirstEvent,
+    TOO_LARGE: Counter "otelcol_processor_tail_sampling_traces_dropped_too_large" in "{traces}" by [] WhenAsked,
         "Traces over maximum_trace_size_bytes, dropped without asking a policy. Only under compat: strict.";
-    MALFORMED_STATES: Counter "otelcol_processor_tail_sampling_count_spans_with_unparseable_tracestate" in "{spans}" by [] FirstEvent,
+    MALFORMED_STATES: Counter "otelcol_processor_tail_sampling_count_spans_with_unparseable_tracestate" in "{spans}" by [] WhenAsked,
         "Kept spans whose tracestate could not be parsed when a threshold was to be written.";
-    SPANS_SAMPLED: Counter "otelcol_processor_tail_sampling_count_spans_sampled" in "{spans}" by ["policy", "sampled", "decision"] FirstEvent,
+    SPANS_SAMPLED: Counter "otelcol_processor_tail_sampling_count_spans_sampled" in "{spans}" by ["policy", "sampled", "decision"] WhenAsked,
         "Spans of the traces that each policy voted on. With the gate metricstatcountspanssampled.";
-    BYTES_SAMPLED: Counter "otelcol_processor_tail_sampling_count_bytes_sampled" in "By" by ["policy", "sampled", "decision"] FirstEvent,
+    BYTES_SAMPLED: Counter "otelcol_processor_tail_sampling_count_bytes_sampled" in "By" by ["policy", "sampled", "decision"] WhenAsked,
         "Bytes of these traces, as the Collector would encode them. With the gate metricstatcountbytessampled.";
-    TICK_TIME: Histogram "otelcol_processor_tail_sampling_sampling_decision_timer_latency" in "ms" by [] Always,
+    TICK_TIME: Histogram "otelcol_processor_tail_sampling_sampling_decision_timer_latency" in "ms" by [] FirstEvent,
         "How long ticks took.";
-    LATE_AGE: Histogram "otelcol_processor_tail_sampling_sampling_late_span_age" in "s" by [] FirstEvent,
+    LATE_AGE: Histogram "otelcol_processor_tail_sampling_sampling_late_span_age" in "s" by [] WhenAsked,
         "From a decision to a piece that came after it and found its trace in the table. Only under compat: strict.";
-    REMOVAL_AGE: Histogram "otelcol_processor_tail_sampling_sampling_trace_removal_age" in "s" by [] FirstEvent,
+    REMOVAL_AGE: Histogram "otelcol_processor_tail_sampling_sampling_trace_removal_age" in "s" by [] WhenAsked,
         "From a trace's first piece to when the table forgot it. Only under compat: strict.";
 
     // Process.

@@ -11,7 +11,7 @@ Printed from the table in `src/admin/inventory.rs`; a test keeps it so. Served a
 
 Names are exactly as here. `otelcol_*` are the Collector's, with its labels, where the meaning is the same.
 Counters begin at 0 with the process; the ledger's states go on from where the directory stood. Metrics marked with \\* appear
-with their first event.
+with their first event, those with \\*\\* so and only under `compat: strict` or with a feature gate.
 
 | metric | type | unit | labels | meaning |
 | --- | --- | --- | --- | --- |
@@ -33,10 +33,10 @@ fn row(out: &mut String, metric: &Metric) {
         Kind::Gauge => "gauge",
         Kind::Histogram => "histogram",
     };
-    let mark = if metric.appears == Appears::FirstEvent {
-        " \\*"
-    } else {
-        ""
+    let mark = match metric.appears {
+        Appears::Always => "",
+        Appears::FirstEvent => " \\*",
+        Appears::WhenAsked => " \\*\\*",
     };
     let labels = metric.labels.join(", ");
     // Writing to a string cannot fail.

@@ -58,7 +58,7 @@ fn take_comment(scrape: &mut Scrape, current: &mut String, comment: &str) -> Res
     let family = scrape.0.entry(name.to_owned()).or_default();
     let field = match word {
         "HELP" => &mut family.help,
-        "TYPE" if ["counter", "gauge"].contains(&rest) => &mut family.kind,
+        "TYPE" if ["counter", "gauge", "histogram"].contains(&rest) => &mut family.kind,
         _ => return Err("an unknown comment or type".to_owned()),
     };
     if !field.is_empty() || !family.samples.is_empty() {
@@ -71,11 +71,15 @@ fn take_comment(scrape: &mut Scrape, current: &mut String, comment: &str) -> Res
 fn take_sample(scrape: &mut Scrape, current: &str, line: &str) -> Result<(), String> {
     let end = line.find(['{', ' ']).ok_or("no value")?;
     let (name, rest) = line.split_at(end);
-    let family = scrape
-        .0
-        .get_mut(name)
-        .filter(|_| name == current)
-        .ok_or("outside of its family")?;
+    let family = scrape.0.get_mut(current).ok_or("outside of a family")?;
+    let part = name.strip_prefix(current).ok_or("outside of its family")?;
+    let parts: &[&str] = match family.kind.as_str() {
+        "histogram" => &["_bucket", "_sum", "_count"],
+        _ => &[""],
+    };
+    if !parts.contains(&part) {
+        return Err("outside of its family".to_owned());
+    }
     let (labels, value) = match rest.strip_prefix('{') {
         Some(rest) => labels(rest)?,
         None => (Vec::new(), rest),
@@ -87,6 +91,13 @@ fn take_sample(scrape: &mut Scrape, current: &str, line: &str) -> Result<(), Str
         .map_err(|_| "not a number")?;
     if !value.is_finite() || (family.kind == "counter" && value < 0.0) {
         return Err("an impossible value".to_owned());
+    }
+    // Of a histogram the number of values is kept.
+    match part {
+        "_bucket" if labels.iter().any(|(name, _)| name == "le") => return Ok(()),
+        "_bucket" => return Err("a bucket without a bound".to_owned()),
+        "_sum" => return Ok(()),
+        _ => {}
     }
     family
         .labels
