@@ -148,7 +148,7 @@ inventory! {
     WORKER_UNREAD: Gauge "tailwater_worker_unread_bytes" in "By" by ["pipeline"] Always,
         "Log that the worker has not read: acknowledged, and not in the ledger yet.";
     DECIDE_LAG: Gauge "tailwater_decide_lag_bytes" in "By" by ["pipeline"] Always,
-        "Log from the oldest undecided piece on: what a restart reads again.";
+        "Log from the oldest undecided piece on, but for pieces of traces that an entry has: what a restart reads again.";
 
     // Exporters.
     SENT_SPANS: Counter "otelcol_exporter_sent_spans" in "{spans}" by ["exporter"] Always,

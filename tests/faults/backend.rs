@@ -15,7 +15,7 @@ const WARM: Duration = Duration::from_secs(12);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dead_backend_costs_its_neighbour_nothing() {
     let dead_for =
-        std::env::var("TAILWATER_DEAD_SECONDS").map_or(20, |seconds| seconds.parse().unwrap());
+        std::env::var("TAILWATER_DEAD_SECONDS").map_or(120, |seconds| seconds.parse().unwrap());
     let (healthy, mut other) = (Sink::start().await, Sink::start().await);
     let setup = Setup {
         decision_wait: 2,
