@@ -11,7 +11,7 @@ mod halves;
 mod ids;
 pub mod json;
 #[cfg(test)]
-mod oracle;
+pub(crate) mod oracle;
 mod partition;
 mod scan;
 mod span;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 #[allow(unreachable_pub, reason = "shared with the integration tests")]
 #[path = "../../tests/support/backwards.rs"]
-mod backwards;
+pub(crate) mod backwards;
 
 fn value() -> impl Strategy<Value = common::AnyValue> {
     use common::any_value::Value;
