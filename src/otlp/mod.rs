@@ -13,7 +13,7 @@ mod halves;
 mod ids;
 pub mod json;
 #[cfg(test)]
-mod oracle;
+pub(crate) mod oracle;
 mod partition;
 mod sampling;
 mod scan;

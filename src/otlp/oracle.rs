@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 #[allow(unreachable_pub, reason = "shared with the integration tests")]
 #[path = "../../tests/support/backwards.rs"]
-mod backwards;
+pub(crate) mod backwards;
 #[path = "../../tests/fuzz/judge.rs"]
 mod judge;
 

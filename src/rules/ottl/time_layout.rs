@@ -189,7 +189,7 @@ impl Layout {
     }
 
     /// For reading: needs a year, and finds the zones that the text can name.
-    pub(super) fn to_parse(mut self, location: Option<&str>) -> Result<Self, String> {
+    pub(super) fn into_reader(mut self, location: Option<&str>) -> Result<Self, String> {
         let year = |piece: &Piece| matches!(piece, Piece::Year | Piece::ShortYear | Piece::AnyYear);
         if !self.pieces.iter().any(year) {
             return Err("a time format without a year would take it from the clock".into());
@@ -253,7 +253,7 @@ fn write(piece: &Piece, time: &Time, civil: &Civil, out: &mut String) {
         |names: &[&'static str], index: u8| names.get(usize::from(index)).copied().unwrap_or("");
     let short = |name: &'static str| name.get(..3).unwrap_or(name);
     let month = civil.month.wrapping_sub(1);
-    let twelve = if civil.hour % 12 == 0 {
+    let twelve = if civil.hour.is_multiple_of(12) {
         12
     } else {
         civil.hour % 12

@@ -18,7 +18,7 @@ const UNKNOWN: &str = "this encoding is not known";
 
 /// A named way to read bytes.
 enum Decoder {
-    Base64(GeneralPurpose),
+    Base64(Box<GeneralPurpose>),
     Text(&'static Encoding),
     /// As they are.
     Raw,
@@ -38,7 +38,7 @@ pub(super) fn base64_encode<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
 }
 
 /// Go ignores the bits that the last character has too many.
-fn lenient(alphabet: &alphabet::Alphabet, padded: bool) -> GeneralPurpose {
+fn lenient(alphabet: &alphabet::Alphabet, padded: bool) -> Box<GeneralPurpose> {
     let padding = if padded {
         DecodePaddingMode::RequireCanonical
     } else {
@@ -47,7 +47,7 @@ fn lenient(alphabet: &alphabet::Alphabet, padded: bool) -> GeneralPurpose {
     let config: GeneralPurposeConfig = Config::new()
         .with_decode_allow_trailing_bits(true)
         .with_decode_padding_mode(padding);
-    GeneralPurpose::new(alphabet, config)
+    Box::new(GeneralPurpose::new(alphabet, config))
 }
 
 fn decoder(name: &[u8]) -> Option<Decoder> {

@@ -111,7 +111,7 @@ pub(super) enum Prepared {
     Regex(Box<Regex>),
     Networks(Vec<(IpAddr, u8)>),
     Layout(Box<Layout>),
-    Base64(GeneralPurpose),
+    Base64(Box<GeneralPurpose>),
     Encoding(&'static encoding_rs::Encoding),
     Severities(severity::Levels),
     Value(Value<'static>),

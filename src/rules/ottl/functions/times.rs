@@ -90,7 +90,7 @@ pub(super) fn prepare_parse(call: &mut Call) -> Result<(), String> {
         Some(_) => return Err("only English names of months and days are read".into()),
     }
     let format = call.literal_str(1).unwrap_or_default();
-    let layout = Layout::of(format)?.to_parse(call.literal_str(2))?;
+    let layout = Layout::of(format)?.into_reader(call.literal_str(2))?;
     call.prepared = Prepared::Layout(Box::new(layout));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Condition, Context, SpanView};
 use super::naive::{Key, Node, Sight, Test};
-use backwards::{Kind, backwards};
+use crate::otlp::oracle::backwards::{Kind, backwards};
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Proto;
 use opentelemetry_proto::tonic::common::v1::{
     AnyValue, ArrayValue, InstrumentationScope, KeyValue, KeyValueList,
@@ -13,14 +13,6 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use prost::Message;
-
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "shared with the integration tests"
-)]
-#[path = "../../../../tests/support/backwards.rs"]
-mod backwards;
 
 const NAMES: [&str; 4] = [
     "a",
