@@ -19,9 +19,11 @@ mod spans;
 
 use bytes::Bytes;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use prost::Message;
 use std::hint::black_box;
 use std::sync::Arc;
 use tailwater::otlp::{Blind, Stitch, scan, split};
+use tailwater::rules::ottl::{Condition, Context, SpanView};
 use tailwater::rules::{
     Atoms, AtomsBuilder, Compiler, Fold, Observer, ObserverScratch, PercentileOf, PolicyKind,
     PolicySpec, Program, Semantics, StatusCode, TextKeys, ValueIds,
@@ -130,6 +132,57 @@ fn benches(c: &mut Criterion) {
     }
     let request = spans::requests(0, 34, 512, 2048, false).swap_remove(0);
     layout(c, &request);
+    conditions(c);
+}
+
+/// OTTL conditions on one span with a prompt of 2 KiB; the keys are those of its first and last attribute and of none.
+fn conditions(c: &mut Criterion) {
+    let spans: Vec<_> = (0..64).map(|n| spans::span(n, 10, 2048)).collect();
+    let last = spans[0].attributes.last().expect("attributes").key.clone();
+    let spans: Vec<_> = spans.iter().map(Message::encode_to_vec).collect();
+    let mut group = c.benchmark_group("ottl");
+    group.throughput(Throughput::Elements(spans.len() as u64));
+    for (name, text) in [
+        (
+            "first attribute",
+            r#"attributes["http.request.method"] == "PUT""#.into(),
+        ),
+        (
+            "last attribute",
+            format!(r#"attributes["{last}"] == "none""#),
+        ),
+        (
+            "no attribute",
+            r#"attributes["no.such.key"] == "none""#.into(),
+        ),
+        (
+            "IsMatch",
+            r#"IsMatch(name, "^(GET|PUT) /v[0-9]+/none")"#.into(),
+        ),
+        (
+            "number",
+            r#"attributes["http.response.status_code"] >= 500"#.into(),
+        ),
+        (
+            "duration",
+            r#"end_time - start_time > Duration("30s")"#.into(),
+        ),
+    ] {
+        let condition = Condition::parse(&text, Context::Span).expect("a condition");
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let holds = |span: &&Vec<u8>| {
+                    let view = SpanView {
+                        span,
+                        ..SpanView::default()
+                    };
+                    condition.eval(black_box(&view)) == Ok(true)
+                };
+                spans.iter().filter(holds).count()
+            });
+        });
+    }
+    group.finish();
 }
 
 fn scans(c: &mut Criterion, order: &str, request: &Bytes) {
