@@ -10,7 +10,7 @@ use super::start_error::StartError;
 use crate::admin::Metrics;
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::memory_limit;
-use crate::config::settings::Config;
+use crate::config::settings::{Compat, Config};
 use crate::exporters::ExporterStats;
 use crate::log::{LogStats, Services};
 use crate::otlp::{Accepted, IntakeBudget, Refusal};
@@ -111,12 +111,17 @@ fn first_receiver(config: &Config) -> &str {
 }
 
 fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Intakes {
+    let strict = config
+        .instances
+        .iter()
+        .any(|pipeline| pipeline.sampler.compat == Compat::Strict);
     let intake = Intake::new(
         shared.atoms.clone(),
         shared.services.clone(),
         shared.log.clone(),
         shared.partitions,
-    );
+    )
+    .by_resource(strict);
     Intakes {
         submit: Arc::new(intake),
         budget: IntakeBudget::new(budgets.intake),

@@ -6,10 +6,10 @@
 use super::packed::{MAX_PIECE, MAX_SPANS};
 use super::scanned::{Scanned, ScannedPiece, services_of, size_of_piece};
 use crate::log::{
-    Append, AppendError, Block, FRAME_HEADER, FrameMeta, Log, PIECE_HEADER, Services, Signal,
-    write_piece_header,
+    Append, AppendError, Block, FRAME_HEADER, FrameMeta, Log, PIECE_HEADER, ServiceId, Services,
+    Signal, write_piece_header,
 };
-use crate::otlp::{Accepted, Refusal, SourceId, Split, Submit, Submitted, scan, split};
+use crate::otlp::{Accepted, Refusal, Scan, SourceId, Split, Submit, Submitted, scan, split};
 use crate::rules::{Atoms, Observer, ObserverScratch};
 use bytes::Bytes;
 use std::cell::RefCell;
@@ -28,6 +28,7 @@ pub struct Intake {
     services: Arc<Services>,
     log: Arc<dyn Log<Scanned>>,
     partitions: u16,
+    by_resource: bool,
 }
 
 impl std::fmt::Debug for Intake {
@@ -51,7 +52,15 @@ impl Intake {
             services,
             log,
             partitions,
+            by_resource: false,
         }
+    }
+
+    /// What a trace has under each resource of a request is a piece of its own: see [`Self::split`].
+    #[must_use]
+    pub fn by_resource(mut self, apart: bool) -> Self {
+        self.by_resource = apart;
+        self
     }
 
     fn prepare(
@@ -77,14 +86,33 @@ impl Intake {
             return Ok((None, accepted));
         }
         let services = services_of(request, &scanned, &self.services);
-        let numbers: Vec<u32> = services.iter().map(|service| service.0).collect();
-        let split = split(request, &scanned, &numbers, self.partitions, PIECE_HEADER);
+        let split = self.split(request, &scanned, &services);
         let facts = facts.reordered(&split.order);
         let append = append_of(source, split, &self.atoms, |pieces| Scanned {
             pieces,
             facts,
         })?;
         Ok((Some(append), accepted))
+    }
+
+    /// Where all is as in the Collector, each resource is apart, in the order of the request: it asks policies and forwards
+    /// late spans resource by resource. Else what one service has of a trace is one piece.
+    fn split(&self, request: &[u8], scanned: &Scan, services: &[ServiceId]) -> Split {
+        let apart = self.by_resource;
+        let number = |(index, service): (usize, &ServiceId)| {
+            if apart {
+                crate::otlp::index(index)
+            } else {
+                service.0
+            }
+        };
+        let numbers: Vec<u32> = services.iter().enumerate().map(number).collect();
+        let mut split = split(request, scanned, &numbers, self.partitions, PIECE_HEADER);
+        for block in split.blocks.iter_mut().filter(|_| apart) {
+            let service = services.get(block.service as usize);
+            block.service = service.map_or(0, |service| service.0);
+        }
+        split
     }
 
     async fn take(&self, source: SourceId, request: Bytes) -> Result<Accepted, Refusal> {

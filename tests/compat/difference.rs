@@ -5,7 +5,8 @@ use super::case::Case;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-/// All differences that count. Spans of one trace may come in any order, and a refusal in any words.
+/// All differences that count. Within a second the spans of a trace may come in any order and in any requests; a refusal may
+/// have any words.
 pub(crate) fn differences(case: &Case, want: &Answer, got: &Answer) -> Vec<String> {
     if want.outcome != got.outcome {
         let (got, wanted, error) = (&got.outcome, &want.outcome, &got.error);
@@ -91,27 +92,41 @@ fn traces(title: &str, want: Option<&Trace>, got: Option<&Trace>, found: &mut Ve
         &sorted(got),
         found,
     );
-    let mut field = |name: &str, of: &dyn Fn(&Out) -> String| {
-        let all = |trace: &Trace| trace.out.iter().map(of).collect::<Vec<_>>();
-        differ(&format!("{title} {name}"), &all(want), &all(got), found);
+    let mut field = |name: &str, of: &dyn Fn(&Out) -> Vec<String>| {
+        let what = format!("{title} {name}");
+        differ(&what, &lines(want, of), &lines(got, of), found);
     };
-    field("at", &|out| out.at.to_string());
+    field("at", &|out| by_span(out, &out.at, &BTreeMap::new()));
     field("traceState", &|out| {
         by_span(out, &out.trace_state, &out.trace_states)
     });
     field("scope", &|out| by_span(out, &out.scope, &out.scopes));
-    field("schemaUrls", &|out| format!("{:?}", out.schema_urls));
+    let urls = |trace: &Trace| {
+        let mut of_second = BTreeMap::new();
+        for out in &trace.out {
+            of_second.entry(out.at).or_insert(out.schema_urls.clone());
+        }
+        of_second
+    };
+    differ(
+        &format!("{title} schemaUrls"),
+        &urls(want),
+        &urls(got),
+        found,
+    );
 }
 
-/// What each span has, in the order of their ids: which one is written first does not count.
-fn by_span<T: Debug>(out: &Out, first: &T, others: &BTreeMap<String, T>) -> String {
-    let mut spans: Vec<_> = out
-        .spans
-        .iter()
-        .map(|id| format!("{id}: {:?}", others.get(id).unwrap_or(first)))
-        .collect();
-    spans.sort_unstable();
-    spans.join(", ")
+/// Sorted: in which request of a second a span left, and where in it, is a matter of batches.
+fn lines(trace: &Trace, of: &dyn Fn(&Out) -> Vec<String>) -> Vec<String> {
+    let mut lines: Vec<String> = trace.out.iter().flat_map(of).collect();
+    lines.sort_unstable();
+    lines
+}
+
+/// What each span has.
+fn by_span<T: Debug>(out: &Out, first: &T, others: &BTreeMap<String, T>) -> Vec<String> {
+    let value = |id: &String| format!("{id}: {:?}", others.get(id).unwrap_or(first));
+    out.spans.iter().map(value).collect()
 }
 
 fn votes(want: &[Votes], got: &[Votes], found: &mut Vec<String>) {

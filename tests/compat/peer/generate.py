@@ -134,6 +134,10 @@ class Config:
             block["decision_wait"], block["decision_wait_after_root_received"] = "3s", "1s"
         if r.random() < 0.1:
             block["drop_pending_traces_on_shutdown"] = True
+        if r.random() < 0.2:
+            block["num_traces"] = r.choice([1, 20, 60])
+        if r.random() < 0.15:
+            block["num_shards"] = r.choice([2, 4])
         return block
 
 
@@ -189,8 +193,10 @@ def traces(r, count, budgets):
         state = r.choice(STATES) if r.random() < 0.4 else ""
         spans = [span(r, trace, i == 0 and r.random() < 0.8, i, state) for i in range(r.choice([1, 1, 2, 3, 4]))]
         first = n + 0.4 if budgets else r.choice([0.2, 0.35, 0.5])
-        cut = r.randint(1, len(spans))
-        steps.setdefault(first, []).append(resource(r, spans[:cut]))
+        cut, half = r.randint(1, len(spans)), r.randint(0, len(spans))
+        for part in (spans[:min(cut, half)], spans[min(cut, half):cut]):
+            if part:
+                steps.setdefault(first, []).append(resource(r, part))
         if cut < len(spans) and budgets:
             steps.setdefault(first + 0.2, []).append(resource(r, spans[cut:]))
         elif cut < len(spans):
@@ -209,8 +215,12 @@ def case(seed, number, count):
                                       "metricstatcountbytessampled") if r.random() < 0.3]
     if budgets:
         gates = [gate for gate in gates if "usetracestate" not in gate]
-    return {"name": f"random-{seed}-{number:04}", "about": "random", "tail_sampling": block, "gates": gates,
-            "end": steps[-1]["at"] + 3.2, "steps": steps, "traces": labels}
+    made = {"name": f"random-{seed}-{number:04}", "about": "random", "tail_sampling": block, "gates": gates,
+            "end": steps[-1]["at"] + r.choice([3.2, 3.2, 0.1]), "steps": steps, "traces": labels}
+    if block.get("num_shards"):
+        # Each shard sets it for itself.
+        made["unstable_metrics"] = ["sampling_traces_on_memory"]
+    return made
 
 
 def main():
