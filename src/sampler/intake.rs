@@ -182,7 +182,7 @@ fn append_of(
             size,
             trace: piece.trace,
             partition: piece.partition,
-            service: crate::log::ServiceId(bytes.service),
+            service: ServiceId(bytes.service),
             offset: crate::otlp::index(offset),
             length,
             spans: piece.spans.clone(),
@@ -201,7 +201,7 @@ fn append_of(
         .into_iter()
         .zip(counts)
         .map(|(block, pieces)| Block {
-            service: crate::log::ServiceId(block.service),
+            service: ServiceId(block.service),
             bytes: block.bytes.into(),
             pieces,
         });
