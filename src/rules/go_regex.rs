@@ -14,7 +14,7 @@ const SIZE_LIMIT: usize = 10 << 20;
 ///
 /// # Errors
 /// The engine's message, which shows the expression.
-pub(super) fn compile(expression: &str) -> Result<Regex, String> {
+pub(crate) fn compile(expression: &str) -> Result<Regex, String> {
     let ast = Parser::new()
         .parse(expression)
         .map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ mod atoms;
 mod collector_tests;
 mod facts;
 mod fold;
-mod go_regex;
+pub(crate) mod go_regex;
 mod key_index;
 mod keyword;
 mod limits;
