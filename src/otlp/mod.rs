@@ -40,7 +40,9 @@ pub use partition::partition_of;
 pub(crate) use raw_fields::raw_fields;
 pub(crate) use sampled_state::SampledState;
 pub use sampling::SamplingState;
-pub(crate) use sampling::{ALWAYS, NEVER, randomness_of, share_of, threshold_of, threshold_with_precision};
+pub(crate) use sampling::{
+    ALWAYS, NEVER, randomness_of, share_of, threshold_of, threshold_with_precision,
+};
 pub(crate) use scan::index;
 pub use scan::{Scan, scan};
 pub(crate) use singular::singular_fields;

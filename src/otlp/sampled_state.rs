@@ -82,7 +82,10 @@ impl<'a> SampledState<'a> {
             .map(|(key, value)| format!("{key}:{value}"))
             .collect();
         let ot = (!fields.is_empty()).then(|| format!("{OT}={}", fields.join(";")));
-        let others = self.others.iter().map(|(key, value)| format!("{key}={value}"));
+        let others = self
+            .others
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"));
         ot.into_iter().chain(others).collect::<Vec<_>>().join(",")
     }
 }

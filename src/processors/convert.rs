@@ -46,6 +46,10 @@ pub(super) fn hashed(value: AnyValue<'_>) -> Vec<u8> {
             return text_value(&[]);
         }
     };
-    let hex: String = sum.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex: String = sum
+        .as_ref()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     text_value(hex.as_bytes())
 }

@@ -216,7 +216,8 @@ mod tests {
         check(Literal::Text("1".into()), &Literal::Int(1), false);
         check(Literal::Double(0.0), &Literal::Double(-0.0), true);
         check(Literal::Double(f64::NAN), &Literal::Double(f64::NAN), false);
-        let map = |keys: [&str; 2]| Literal::Map(keys.map(|key| (key.to_owned(), Literal::Empty)).into());
+        let map =
+            |keys: [&str; 2]| Literal::Map(keys.map(|key| (key.to_owned(), Literal::Empty)).into());
         check(map(["a", "b"]), &map(["b", "a"]), true);
     }
 }

@@ -26,9 +26,17 @@ pub(super) struct Sampler {
 enum Kind {
     /// 0 %.
     Never,
-    Hash { threshold: u64, seed: u32 },
-    Equalizing { threshold: u64 },
-    Proportional { share: f64, digits: u32 },
+    Hash {
+        threshold: u64,
+        seed: u32,
+    },
+    Equalizing {
+        threshold: u64,
+    },
+    Proportional {
+        share: f64,
+        digits: u32,
+    },
 }
 
 /// What a span has to be decided by.

@@ -150,11 +150,7 @@ impl<'s> Walk<'s> {
         Ok(splice.finish().into())
     }
 
-    fn span<'v>(
-        &self,
-        span: &[u8],
-        view: impl Fn(usize) -> SpanView<'v>,
-    ) -> Result<Outcome, Stop> {
+    fn span<'v>(&self, span: &[u8], view: impl Fn(usize) -> SpanView<'v>) -> Result<Outcome, Stop> {
         let mut new: Option<Vec<u8>> = None;
         for (number, step) in self.steps.iter().enumerate() {
             let around = view(number);

@@ -47,7 +47,11 @@ pub fn infer_context(text: &str) -> Result<Context, OttlError> {
         INNERMOST_FIRST.into_iter().filter(sees_inner).find(knows)
     };
     found.ok_or_else(|| {
-        OttlError::at(text, 0, "no context has all functions and constants that it uses")
+        OttlError::at(
+            text,
+            0,
+            "no context has all functions and constants that it uses",
+        )
     })
 }
 
@@ -107,7 +111,8 @@ impl<'t> Hints<'t> {
             }
             Node::Lambda(lambda) => {
                 let outer = self.locals.len();
-                self.locals.extend(lambda.parameters.iter().map(|name| &**name));
+                self.locals
+                    .extend(lambda.parameters.iter().map(|name| &**name));
                 match &lambda.body {
                     LambdaBody::Node(node) => self.node(node),
                     LambdaBody::Test(test) => self.test(test),
@@ -128,7 +133,9 @@ impl<'t> Hints<'t> {
         if !self.locals.contains(&first) {
             self.paths.push(path);
         }
-        path.segments.iter().for_each(|segment| self.keys(&segment.keys));
+        path.segments
+            .iter()
+            .for_each(|segment| self.keys(&segment.keys));
     }
 
     fn call(&mut self, call: &'t Call) {
@@ -156,9 +163,15 @@ mod tests {
         let check = |text: &str, expected: Option<Context>| {
             assert_eq!(infer_context(text).ok(), expected, "{text}");
         };
-        check(r#"resource.attributes["a"] == "b""#, Some(Context::Resource));
+        check(
+            r#"resource.attributes["a"] == "b""#,
+            Some(Context::Resource),
+        );
         check(r#"scope.name == "lib""#, Some(Context::Scope));
-        check(r#"instrumentation_scope.name == "lib""#, Some(Context::Scope));
+        check(
+            r#"instrumentation_scope.name == "lib""#,
+            Some(Context::Scope),
+        );
         check(
             r#"resource.attributes["a"] == "b" and span.name == "x""#,
             Some(Context::Span),
@@ -175,7 +188,10 @@ mod tests {
             r#"resource.attributes["a"] == SPAN_KIND_SERVER"#,
             Some(Context::SpanEvent),
         );
-        check(r#"span.attributes[resource.attributes["a"]] == "b""#, Some(Context::Span));
+        check(
+            r#"span.attributes[resource.attributes["a"]] == "b""#,
+            Some(Context::Span),
+        );
         check(r#"IsRootSpan() and spanevent.name == "x""#, None);
         check("true", None);
         check(r#"attributes["a"] == "b""#, None);
