@@ -46,6 +46,7 @@ pub(crate) use sampling::{
 pub(crate) use scan::index;
 pub use scan::{Scan, scan};
 pub(crate) use singular::singular_fields;
+pub(crate) use span::Trusting;
 pub use span::{Blind, STATUS_ERROR, SpanBytes, SpanError, SpanHead, Visitor};
 pub(crate) use span_count::count_spans;
 pub(crate) use splice::Splice;

@@ -17,21 +17,27 @@ pub struct BuildError {
 
 /// The processors of a pipeline before `tail_sampling`, or those behind it.
 #[derive(Default)]
-pub(crate) struct Chain {
+pub struct Chain {
     steps: Vec<Step>,
 }
 
 /// What a chain leaves of a piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Applied {
+pub struct Applied {
     /// The piece; the same bytes when nothing was changed, empty when nothing is left.
-    pub(crate) bytes: Bytes,
-    pub(crate) spans_left: u64,
-    pub(crate) spans_filtered: u64,
+    pub bytes: Bytes,
+    /// Spans in it.
+    pub spans_left: u64,
+    /// Spans that are gone.
+    pub spans_filtered: u64,
 }
 
 impl Chain {
-    pub(crate) fn new(settings: &[ProcessorSettings]) -> Result<Self, BuildError> {
+    /// Builds the processors.
+    ///
+    /// # Errors
+    /// When settings hold what is no expression or condition.
+    pub fn new(settings: &[ProcessorSettings]) -> Result<Self, BuildError> {
         let mut steps = Vec::new();
         for processor in settings {
             steps.extend(Step::of(processor)?);
@@ -40,7 +46,8 @@ impl Chain {
     }
 
     /// Nothing is done with a piece.
-    pub(crate) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
@@ -48,7 +55,7 @@ impl Chain {
     ///
     /// # Errors
     /// When the piece is damaged.
-    pub(crate) fn apply(&self, piece: &Bytes) -> Result<Applied, WireError> {
+    pub fn apply(&self, piece: &Bytes) -> Result<Applied, WireError> {
         let spans = count_spans(piece);
         let mut walk = Walk::new(&self.steps);
         let bytes = match walk.traces(piece) {

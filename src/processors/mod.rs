@@ -24,8 +24,7 @@ mod step;
 mod tests;
 mod walk;
 
-pub use chain::BuildError;
-pub(crate) use chain::{Applied, Chain};
+pub use chain::{Applied, BuildError, Chain};
 pub use literal::Literal;
 pub use settings::{
     ActionKind, ActionSettings, AttributesSettings, ConditionGroup, ConvertTo, FilterSettings,

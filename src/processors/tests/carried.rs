@@ -20,9 +20,9 @@ fn attribute(key: &str, value: &str) -> Vec<u8> {
     .concat()
 }
 
-/// An unknown field of number 14.
+/// An unknown field of number 100.
 fn unknown() -> Vec<u8> {
-    field(14, b"?")
+    vec![0xa2, 0x06, 1, b'?']
 }
 
 /// A span with an attribute, unknown fields at every level, and its resource behind it.

@@ -1,6 +1,7 @@
 //! Properties over generated spans, against the same done to prost's types.
 
-use super::chains::{decoded, only};
+use super::chains::{chain, decoded, only};
+use crate::processors::Chain;
 use opentelemetry_proto::tonic::common::v1::{
     AnyValue, InstrumentationScope, KeyValue, any_value::Value,
 };
@@ -10,6 +11,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
 use serde_json::json;
+use std::sync::LazyLock;
 
 fn attributes() -> impl Strategy<Value = Vec<KeyValue>> {
     let value = prop_oneof![
@@ -95,48 +97,83 @@ fn count(data: &TracesData) -> u64 {
     scopes.map(|scope| scope.spans.len() as u64).sum()
 }
 
+/// Conditions that [`filtered`] does by hand.
+static FILTER: LazyLock<Chain> = LazyLock::new(|| {
+    let block = json!({"traces": {
+        "resource": ["attributes[\"l\"] == \"x\""],
+        "span": ["attributes[\"k\"] == \"v\"", "name == \"a\""],
+        "spanevent": ["attributes[\"k\"] == \"w\""],
+    }});
+    only("filter", block)
+});
+
+/// One of each kind.
+fn blocks() -> [(String, serde_json::Value); 4] {
+    let filter = json!({"traces": {
+        "span": ["resource.attributes[\"l\"] == attributes[\"k\"]"],
+        "spanevent": ["name == \"\""],
+    }});
+    let attributes = json!({"actions": [
+        {"key": "k", "action": "upsert", "from_attribute": "l"},
+        {"key": "m", "action": "delete"},
+    ]});
+    let resource = json!({"attributes": [
+        {"key": "l", "action": "update", "value": "x"},
+        {"key": "k", "action": "hash"},
+    ]});
+    let sampler = json!({"sampling_percentage": 50, "mode": "equalizing"});
+    [
+        ("filter".to_owned(), filter),
+        ("attributes".to_owned(), attributes),
+        ("resource".to_owned(), resource),
+        ("probabilistic_sampler".to_owned(), sampler),
+    ]
+}
+
+static ALONE: LazyLock<Vec<Chain>> =
+    LazyLock::new(|| blocks().map(|(id, block)| only(&id, block)).into());
+
 proptest! {
     #[test]
     fn filter_takes_out_what_its_conditions_mean(data in traces()) {
-        let block = json!({"traces": {
-            "resource": ["attributes[\"l\"] == \"x\""],
-            "span": ["attributes[\"k\"] == \"v\"", "name == \"a\""],
-            "spanevent": ["attributes[\"k\"] == \"w\""],
-        }});
         let piece = data.encode_to_vec().into();
-        let applied = only("filter", block).apply(&piece).unwrap();
+        let applied = FILTER.apply(&piece).unwrap();
         let expected = filtered(data.clone());
         prop_assert_eq!(applied.spans_left, count(&expected));
         prop_assert_eq!(applied.spans_filtered, count(&data) - count(&expected));
         prop_assert_eq!(decoded(&applied.bytes), expected);
     }
 
-    /// Two processors are one after the other, whatever they do.
-    #[test]
-    fn a_chain_is_its_processors_in_turn(data in traces(), order in Just([0_usize, 1, 2, 3]).prop_shuffle()) {
-        let blocks = [
-            ("filter", json!({"traces": {"span": ["resource.attributes[\"l\"] == attributes[\"k\"]"], "spanevent": ["name == \"\""]}})),
-            ("attributes", json!({"actions": [{"key": "k", "action": "upsert", "from_attribute": "l"}, {"key": "m", "action": "delete"}]})),
-            ("resource", json!({"attributes": [{"key": "l", "action": "update", "value": "x"}, {"key": "k", "action": "hash"}]})),
-            ("probabilistic_sampler", json!({"sampling_percentage": 50, "mode": "equalizing"})),
-        ];
-        let blocks = order.map(|at| (blocks[at].0.to_owned(), blocks[at].1.clone()));
-        let whole = super::chains::chain(&blocks);
-        let piece: bytes::Bytes = data.encode_to_vec().into();
-        let (mut in_turn, mut left) = (piece.clone(), count(&data));
-        for (id, block) in blocks {
-            let applied = only(&id, block).apply(&in_turn).unwrap();
-            (in_turn, left) = (applied.bytes, applied.spans_left);
-        }
-        let applied = whole.apply(&piece).unwrap();
-        prop_assert_eq!(applied.spans_left, left);
-        prop_assert_eq!(decoded(&applied.bytes), decoded(&in_turn));
-    }
-
     /// No input panics.
     #[test]
     fn takes_any_bytes(bytes in vec(any::<u8>(), 0..200)) {
-        let chain = only("attributes", json!({"actions": [{"key": "k", "action": "upsert", "value": 1}]}));
-        let _ = chain.apply(&bytes.into());
+        let bytes = bytes.into();
+        for chain in ALONE.iter() {
+            let _ = chain.apply(&bytes);
+        }
+    }
+}
+
+proptest! {
+    // Each order of processors is a config that is loaded.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_chain_is_its_processors_in_turn(
+        data in vec(traces(), 8),
+        order in Just([0_usize, 1, 2, 3]).prop_shuffle(),
+    ) {
+        let whole = chain(&order.map(|at| blocks()[at].clone()));
+        for data in data {
+            let piece: bytes::Bytes = data.encode_to_vec().into();
+            let (mut in_turn, mut left) = (piece.clone(), count(&data));
+            for at in order {
+                let applied = ALONE[at].apply(&in_turn).unwrap();
+                (in_turn, left) = (applied.bytes, applied.spans_left);
+            }
+            let applied = whole.apply(&piece).unwrap();
+            prop_assert_eq!(applied.spans_left, left);
+            prop_assert_eq!(decoded(&applied.bytes), decoded(&in_turn));
+        }
     }
 }
