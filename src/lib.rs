@@ -8,6 +8,7 @@ pub mod genai;
 pub mod log;
 pub mod otlp;
 pub mod pipeline;
+pub mod processors;
 pub mod receivers;
 pub mod rules;
 pub mod sampler;

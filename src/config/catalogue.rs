@@ -35,7 +35,15 @@ impl Section {
     pub(crate) fn ours(self) -> &'static [&'static str] {
         match self {
             Self::Receivers => &["otlp"],
-            Self::Processors => &["tail_sampling", "batch", "memory_limiter"],
+            Self::Processors => &[
+                "tail_sampling",
+                "batch",
+                "memory_limiter",
+                "filter",
+                "attributes",
+                "resource",
+                "probabilistic_sampler",
+            ],
             Self::Exporters => &[
                 "otlp",
                 "otlp_grpc",
@@ -116,18 +124,11 @@ const RECEIVERS: &[(&str, Option<&str>)] = &[
 
 const PROCESSORS: &[(&str, Option<&str>)] = &[
     (
-        "probabilistic_sampler",
-        Some("use a `probabilistic` policy in `tail_sampling`"),
-    ),
-    (
         "groupbytrace",
         Some("leave it out: `tail_sampling` groups by trace itself"),
     ),
-    ("attributes", BESIDE),
-    ("resource", BESIDE),
     ("resourcedetection", BESIDE),
     ("resource_detection", BESIDE),
-    ("filter", BESIDE),
     ("transform", BESIDE),
     ("span", BESIDE),
     ("k8sattributes", BESIDE),

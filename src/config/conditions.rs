@@ -1,4 +1,4 @@
-//! `ottl_condition`: its conditions are parsed here, so that a mistake has its place in the file.
+//! `ottl_condition`, and conditions wherever they stand: they are parsed here, so that a mistake has its place in the file.
 
 use super::fields::Fields;
 use super::item::Item;
@@ -32,8 +32,8 @@ pub(crate) fn decode(block: &Item<'_>) -> Option<PolicyKind> {
     })
 }
 
-/// Letter case does not count, as in the Collector.
-fn mode(item: &Item<'_>) -> Option<ErrorMode> {
+/// An `error_mode`. Letter case does not count, as in the Collector.
+pub(crate) fn mode(item: &Item<'_>) -> Option<ErrorMode> {
     let text = item.string()?;
     let known = MODES
         .iter()
@@ -47,7 +47,11 @@ fn mode(item: &Item<'_>) -> Option<ErrorMode> {
     known.map(|(_, mode)| *mode)
 }
 
-fn list(fields: &mut Fields<'_>, key: &'static str, context: Context) -> Option<Vec<String>> {
+pub(crate) fn list(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    context: Context,
+) -> Option<Vec<String>> {
     let items = fields.get(key).map(|item| item.list()).unwrap_or_default();
     let parsed: Vec<String> = items
         .iter()
@@ -56,7 +60,7 @@ fn list(fields: &mut Fields<'_>, key: &'static str, context: Context) -> Option<
     (parsed.len() == items.len()).then_some(parsed)
 }
 
-fn condition(item: &Item<'_>, context: Context) -> Option<String> {
+pub(crate) fn condition(item: &Item<'_>, context: Context) -> Option<String> {
     let text = item.string()?;
     let Err(error) = Condition::parse(&text, context) else {
         return Some(text);

@@ -186,7 +186,7 @@ fn attribute_key(fields: &mut Fields<'_>) -> Option<String> {
     }
 }
 
-fn compiles(item: &Item<'_>, expression: &str) -> bool {
+pub(crate) fn compiles(item: &Item<'_>, expression: &str) -> bool {
     let Err(error) = regex_syntax::Parser::new().parse(expression) else {
         return true;
     };

@@ -36,6 +36,7 @@ mod otlp_exporter;
 mod otlp_receiver;
 mod pipelines;
 mod policies;
+mod processors;
 mod schema;
 mod secret;
 mod service;

@@ -13,6 +13,7 @@ use super::node::{Entry, Place};
 use super::settings::{BatchSettings, ReceiverSettings};
 use super::tail_sampling::Instance;
 use crate::exporters::ExporterSettings;
+use crate::processors::ProcessorSettings;
 
 /// A processor of a pipeline.
 #[derive(Debug, Clone)]
@@ -20,6 +21,7 @@ pub(crate) enum Processor {
     Sampler(Box<Instance>),
     Batch(BatchSettings),
     Limiter(Limit),
+    Step(ProcessorSettings),
 }
 
 /// Everything that pipelines may name.
@@ -34,7 +36,11 @@ pub(crate) struct Wired {
     pub name: String,
     pub place: Place,
     pub receivers: Vec<String>,
+    /// Processors before the sampler, in their order.
+    pub front: Vec<ProcessorSettings>,
     pub sampler: Option<Instance>,
+    /// Those behind it.
+    pub back: Vec<ProcessorSettings>,
     pub batch: Option<BatchSettings>,
     pub limit: Option<Limit>,
     pub exporters: Vec<String>,
@@ -158,7 +164,9 @@ fn pipeline(name: String, item: &Item<'_>, known: &Declarations, used: &mut Used
         name,
         place: item.node.place,
         receivers,
+        front: Vec::new(),
         sampler: None,
+        back: Vec::new(),
         batch: None,
         limit: None,
         exporters,
@@ -169,10 +177,7 @@ fn pipeline(name: String, item: &Item<'_>, known: &Declarations, used: &mut Used
 
 /// Sorts the processors of a pipeline out; exactly one must be a sampler.
 fn process(item: &Item<'_>, ids: &[String], known: &Declarations, wired: &mut Wired) {
-    let samplers = ids
-        .iter()
-        .filter(|id| id.split('/').next() == Some("tail_sampling"))
-        .count();
+    let samplers = ids.iter().filter(|id| is_sampler(id)).count();
     let path = join(&item.path, "processors");
     let error = |message: &str, help: &str| {
         item.decoder
@@ -189,14 +194,22 @@ fn process(item: &Item<'_>, ids: &[String], known: &Declarations, wired: &mut Wi
             "use one pipeline for each",
         ),
     }
+    let mut behind = false;
     for id in ids {
+        behind |= is_sampler(id);
         match find(&known.processors, id).and_then(|declared| declared.settings.as_ref()) {
             Some(Processor::Sampler(instance)) => wired.sampler = Some((**instance).clone()),
             Some(Processor::Batch(batch)) => wired.batch = Some(*batch),
             Some(Processor::Limiter(limit)) => wired.limit = Some(limit.clone()),
+            Some(Processor::Step(step)) if behind => wired.back.push(step.clone()),
+            Some(Processor::Step(step)) => wired.front.push(step.clone()),
             None => {}
         }
     }
+}
+
+fn is_sampler(id: &str) -> bool {
+    id.split('/').next() == Some("tail_sampling")
 }
 
 /// Ids of a list that are declared; each once.

@@ -15,6 +15,7 @@ use super::node::Place;
 use super::otlp_exporter;
 use super::otlp_receiver;
 use super::pipelines::{self, Declarations, Processor, Used, Wired};
+use super::processors;
 use super::settings::{Config, PipelineSettings};
 use super::shared;
 use super::tail_sampling;
@@ -82,7 +83,8 @@ fn processor(id: &ComponentId, item: &Item<'_>) -> Option<Processor> {
             tail_sampling::decode(id, item).map(|instance| Processor::Sampler(Box::new(instance)))
         }
         "batch" => batch::decode(id, item).map(Processor::Batch),
-        _ => memory::decode_limiter(id, item).map(Processor::Limiter),
+        "memory_limiter" => memory::decode_limiter(id, item).map(Processor::Limiter),
+        _ => processors::decode(id, item).map(Processor::Step),
     }
 }
 
@@ -251,7 +253,9 @@ fn instance(wired: Wired, shared: &shared::Shared) -> Option<PipelineSettings> {
     let Wired {
         name,
         receivers,
+        front,
         sampler,
+        back,
         batch,
         exporters,
         ..
@@ -259,7 +263,9 @@ fn instance(wired: Wired, shared: &shared::Shared) -> Option<PipelineSettings> {
     Some(PipelineSettings {
         name,
         receivers,
+        front,
         sampler: shared::finish(sampler?, shared),
+        back,
         exporters,
         batch,
     })

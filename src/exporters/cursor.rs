@@ -6,7 +6,7 @@
 
 use super::deliver::{Deliverer, Interrupted};
 use super::gather::Load;
-use super::notation::Notation;
+use super::outbound::Outbound;
 use super::settings::QueueSettings;
 use crate::log::{Log, Stream};
 use crate::sampler::{Delivered, Delivery, KeptReader, Scanned};
@@ -29,7 +29,7 @@ pub(crate) struct Cursor {
     pub(crate) delivery: Arc<Delivery>,
     pub(crate) deliverer: Arc<Deliverer>,
     pub(crate) queue: QueueSettings,
-    pub(crate) notation: Arc<Notation>,
+    pub(crate) outbound: Arc<Outbound>,
     pub(crate) tracker: TaskTracker,
     /// Cancelled when nothing new comes: the cursor ends at the end of the decision log.
     pub(crate) last: CancellationToken,
@@ -112,10 +112,10 @@ impl Cursor {
 
     async fn read_more(&self, mut reader: KeptReader, mut load: Load) -> (KeptReader, Load) {
         let (log, decisions) = (self.log.clone(), self.decisions.clone());
-        let notation = self.notation.clone();
+        let outbound = self.outbound.clone();
         let (bytes, state) = (self.queue.batch_min_bytes, reader.position());
         let reading = tokio::task::spawn_blocking(move || {
-            let outcome = load.fill(&mut reader, log.as_ref(), &notation, bytes);
+            let outcome = load.fill(&mut reader, log.as_ref(), &outbound, bytes);
             (reader, load, outcome)
         });
         match reading.await {

@@ -71,6 +71,7 @@ impl Deliverer {
     pub(super) async fn deliver(&self, load: &Load) -> Result<Delivered, Interrupted> {
         let mut sum = Delivered {
             lost: load.lost,
+            filtered: load.filtered,
             ..Delivered::default()
         };
         let mut open: Vec<Cow<'_, [LoadedTrace]>> = vec![Cow::Borrowed(&load.traces)];
@@ -182,4 +183,5 @@ fn merge(sum: &mut Delivered, more: Delivered) {
     sum.rejected += more.rejected;
     sum.lost += more.lost;
     sum.expired += more.expired;
+    sum.filtered += more.filtered;
 }

@@ -1,6 +1,6 @@
 //! From entries of the decision log to batches of payload: kept traces read back from the cache or the log.
 
-use super::notation::Notation;
+use super::outbound::Outbound;
 use crate::log::{Log, ReadError};
 use crate::otlp::{Stitch, TraceId};
 use crate::sampler::{Delivered, Kept, KeptReader, Scanned};
@@ -23,6 +23,8 @@ pub(super) struct Load {
     pub(super) kept: Vec<Kept>,
     /// Spans that could not be read back.
     pub(super) lost: u64,
+    /// Spans that processors have left out.
+    pub(super) filtered: u64,
     pub(super) bytes: u64,
     pub(super) position: (u64, u64),
 }
@@ -45,14 +47,14 @@ impl Load {
         &mut self,
         reader: &mut KeptReader,
         log: &dyn Log<Scanned>,
-        notation: &Notation,
+        outbound: &Outbound,
         bytes: u64,
     ) -> Result<(), ReadError> {
         while self.bytes < bytes
             && let Some(kept) = reader.next()?
         {
             self.position = reader.position();
-            self.take(kept, log, notation);
+            self.take(kept, log, outbound);
         }
         if self.kept.is_empty() {
             self.position = reader.position();
@@ -60,19 +62,22 @@ impl Load {
         Ok(())
     }
 
-    fn take(&mut self, kept: Kept, log: &dyn Log<Scanned>, notation: &Notation) {
+    fn take(&mut self, kept: Kept, log: &dyn Log<Scanned>, outbound: &Outbound) {
         let mut loaded = LoadedTrace {
             trace: kept.trace,
             pieces: Vec::new(),
-            twins: notation.strict,
+            twins: outbound.notation.strict,
         };
         let last = kept.places().len();
         for ((place, spans), number) in kept.pieces().zip(1..) {
             match log.read(place) {
                 Ok(piece) => {
-                    let piece = notation.apply(&kept, piece, number == last);
-                    self.bytes += piece.len() as u64;
-                    loaded.pieces.push((piece, spans));
+                    let leaving = outbound.apply(&kept, piece, spans, number == last);
+                    self.filtered += u64::from(leaving.filtered);
+                    if leaving.spans > 0 {
+                        self.bytes += leaving.bytes.len() as u64;
+                        loaded.pieces.push((leaving.bytes, leaving.spans));
+                    }
                 }
                 Err(error) => {
                     self.lost += u64::from(spans);

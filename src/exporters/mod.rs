@@ -29,6 +29,7 @@ mod http_status;
 mod notation;
 mod otlp_grpc;
 mod otlp_http;
+mod outbound;
 mod raw_codec;
 mod response;
 mod retry;
@@ -48,6 +49,7 @@ pub(crate) use cursor::Cursor;
 pub(crate) use deliver::Deliverer;
 pub use error::ExporterError;
 pub(crate) use notation::{Notation, names_of};
+pub(crate) use outbound::Outbound;
 pub use retry::{Backoff, RetrySettings};
 pub use secret::Secret;
 pub use settings::{

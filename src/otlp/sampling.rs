@@ -30,6 +30,32 @@ pub(crate) fn threshold_of(share: f64) -> u64 {
     NEVER - kept
 }
 
+/// The threshold of a share in so many hexadecimal digits, and one more for each that is 0 or f in front: so the Collector
+/// keeps the error small in proportion. `None` when the share is not from 2^-56 to 1.
+#[must_use]
+pub(crate) fn threshold_with_precision(share: f64, digits: u32) -> Option<u64> {
+    if !(share_of(NEVER - 1)..=1.0).contains(&share) {
+        return None;
+    }
+    let exact = threshold_of(share);
+    if exact == ALWAYS {
+        return Some(ALWAYS);
+    }
+    let digits = digits + leading_digits(share).max(leading_digits(1.0 - share));
+    let shift = 4 * 14_u32.saturating_sub(digits);
+    if shift == 0 {
+        return Some(exact);
+    }
+    Some(((exact + (1 << (shift - 1))) >> shift) << shift)
+}
+
+/// Whole hexadecimal zeros in front of a number up to 1.
+fn leading_digits(value: f64) -> u32 {
+    // The exponent that makes the mantissa 0.5 to 1.
+    let exponent = i64::from((value.to_bits() >> 52) as u32 & 0x7ff) - 1022;
+    u32::try_from(-exponent / 4).unwrap_or(0)
+}
+
 /// The share that a threshold keeps, 0 to 1.
 #[must_use]
 pub(crate) fn share_of(threshold: u64) -> f64 {
@@ -130,6 +156,25 @@ mod tests {
         assert_eq!(threshold_of(f64::NAN), NEVER);
         assert_eq!(threshold_of(1e-18), NEVER);
         assert_eq!(threshold_of(2.0), ALWAYS);
+    }
+
+    /// As `tests/data/processors` has them from the Collector.
+    #[test]
+    fn precision_counts_what_is_behind_the_first_digits() {
+        let check = |share: f64, digits, expected: &str| {
+            let threshold = threshold_with_precision(share, digits).unwrap();
+            assert_eq!(threshold_digits(threshold), expected, "{share} in {digits}");
+        };
+        check(1.0, 4, "0");
+        check(0.5, 4, "8");
+        check(1.0 / 3.0, 4, "aaab");
+        check(1.0 / 3.0, 3, "aab");
+        check(1.0 / 3.0, 14, "aaaaaaaaaaaaac");
+        check(0.01, 4, "fd70a");
+        check(0.99, 4, "028f6");
+        for share in [0.0, 1e-20, 1.1, f64::NAN] {
+            assert_eq!(threshold_with_precision(share, 4), None, "{share}");
+        }
     }
 
     #[test]

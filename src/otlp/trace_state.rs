@@ -16,7 +16,7 @@ const MAX_SAMPLING_BYTES: usize = 1024;
 /// ... and 256 characters in a key or a value.
 const MAX_PART: usize = 256;
 /// OpenTelemetry's member key.
-const OT: &str = "ot";
+pub(super) const OT: &str = "ot";
 
 /// The members in order as the SDK reads them; `None` when the text is malformed.
 fn members(text: &str) -> Option<Vec<(&str, &str)>> {
@@ -35,7 +35,7 @@ fn members(text: &str) -> Option<Vec<(&str, &str)>> {
 }
 
 /// The members in order as sampling reads them.
-fn sampling_members(text: &str) -> Option<Vec<(&str, &str)>> {
+pub(super) fn sampling_members(text: &str) -> Option<Vec<(&str, &str)>> {
     // A comma at the end begins no member.
     let list = text.strip_suffix(',').unwrap_or(text).split(',');
     if text.len() > MAX_SAMPLING_BYTES || list.clone().count() > MAX_SAMPLING_MEMBERS {
@@ -96,11 +96,13 @@ type Unknown<'a> = Vec<(&'a str, &'a str)>;
 
 /// An `ot` member.
 #[derive(Default)]
-struct Ot<'a> {
-    state: SamplingState,
+pub(super) struct Ot<'a> {
+    pub(super) state: SamplingState,
     /// The digits of `rv` as they came.
-    randomness: Option<&'a str>,
-    unknown: Unknown<'a>,
+    pub(super) randomness: Option<&'a str>,
+    /// Those of `th`.
+    pub(super) threshold: Option<&'a str>,
+    pub(super) unknown: Unknown<'a>,
 }
 
 /// `ot`'s fields, the last of each counts; `None` when it is out of form.
@@ -121,7 +123,10 @@ fn ot_fields(value: &str) -> Option<Ot<'_>> {
                 ot.state.randomness = Some(parse_randomness(value)?);
                 ot.randomness = Some(value);
             }
-            "th" => ot.state.threshold = Some(parse_threshold(value)?),
+            "th" => {
+                ot.state.threshold = Some(parse_threshold(value)?);
+                ot.threshold = Some(value);
+            }
             _ => ot.unknown.push((key, value)),
         }
     }
@@ -129,7 +134,7 @@ fn ot_fields(value: &str) -> Option<Ot<'_>> {
 }
 
 /// The last `ot` of several, all of which must be in form; an empty one when there is none.
-fn last_ot<'a>(members: &[(&'a str, &'a str)]) -> Option<Ot<'a>> {
+pub(super) fn last_ot<'a>(members: &[(&'a str, &'a str)]) -> Option<Ot<'a>> {
     members
         .iter()
         .filter(|(key, _)| *key == OT)

@@ -3,6 +3,7 @@
 //! The order is that of restart: decision logs are read first, because the span log must go on beyond what they name.
 
 use super::budgets::Budgets;
+use super::chains::{Chains, rule_sets};
 use super::start_error::StartError;
 use crate::clock::SharedClock;
 use crate::config::settings::{
@@ -11,9 +12,7 @@ use crate::config::settings::{
 use crate::genai::TEXT_KEYS;
 use crate::log::{Directory, Fed, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind};
 use crate::otlp::SourceId;
-use crate::rules::{
-    Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, fingerprint, layout,
-};
+use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, layout};
 use crate::sampler::{
     GoneExporter, OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Strict, TableLimits,
     give_up_instances,
@@ -25,6 +24,8 @@ use std::time::Duration;
 pub(super) struct Core {
     pub(super) shared: Shared,
     pub(super) samplers: Vec<Sampler>,
+    /// The processors of each of them.
+    pub(super) chains: Vec<Chains>,
     /// Exporters of pipelines that have left the config.
     pub(super) gone: Vec<GoneExporter>,
     pub(super) budgets: Budgets,
@@ -40,6 +41,8 @@ pub(super) fn build(
     clock: SharedClock,
 ) -> Result<Core, StartError> {
     let (programs, atoms) = compile(config)?;
+    let chains = config.instances.iter().map(Chains::of);
+    let chains = chains.collect::<Result<Vec<_>, _>>()?;
     let Some(first) = config.instances.first().map(|pipeline| &pipeline.sampler) else {
         return Err(StartError::Thread(std::io::Error::other(
             "the config has no pipeline",
@@ -82,8 +85,10 @@ pub(super) fn build(
     };
     let mut samplers = Vec::new();
     let rules = rule_sets(config);
+    let open = open.into_iter().zip(&chains);
     let parts = config.instances.iter().zip(programs).zip(open).zip(rules);
-    for (((pipeline, program), sampler), rules) in parts {
+    for (((pipeline, program), (sampler, chains)), rules) in parts {
+        let sampler = sampler.with_front(chains.front.clone());
         let sources = pipeline
             .receivers
             .iter()
@@ -94,6 +99,7 @@ pub(super) fn build(
     Ok(Core {
         shared,
         samplers,
+        chains,
         gone,
         budgets,
     })
@@ -126,14 +132,6 @@ fn partitions(
         "nothing is undecided: the partition count is changed"
     );
     Ok(in_config)
-}
-
-/// The fingerprint of each pipeline's rule set.
-pub(crate) fn rule_sets(config: &Config) -> impl Iterator<Item = u32> {
-    config.instances.iter().map(|pipeline| {
-        let settings = &pipeline.sampler;
-        fingerprint(&settings.policies, settings.semantics(config.gates))
-    })
 }
 
 /// Compiles all rule sets against one table of tests.

@@ -1,6 +1,7 @@
 //! The checker over all pipelines of a config.
 
-use super::build::{compile, rule_sets};
+use super::build::compile;
+use super::chains::{Chains, rule_sets};
 use super::start_error::StartError;
 use crate::config::settings::Config;
 use crate::log::{Directory, Services};
@@ -25,6 +26,7 @@ pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> 
     let layout = layout(rule_sets(config));
     let rules = rule_sets(config);
     for ((pipeline, program), rules) in config.instances.iter().zip(&programs).zip(rules) {
+        let chains = Chains::of(pipeline)?;
         let checked = Checked {
             id: &pipeline.name,
             sources: pipeline
@@ -35,6 +37,7 @@ pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> 
             program,
             rules,
             layout,
+            front: &chains.front,
             atoms: &atoms,
             services: &services,
             decision_wait: pipeline.sampler.decision_wait.as_secs().max(1),

@@ -1,15 +1,15 @@
 //! One cursor for each exporter of each pipeline.
 
+use super::chains::{Chains, rules_of};
 use super::start_error::StartError;
 use crate::clock::SharedClock;
 use crate::config::settings::{BatchSettings, Compat, Gates, PipelineSettings};
 use crate::exporters::{
-    Cursor, Deliverer, ExporterSettings, ExporterStats, Notation, QueueSettings, Transport, build,
-    names_of,
+    Cursor, Deliverer, ExporterSettings, ExporterStats, Notation, Outbound, QueueSettings,
+    Transport, build, names_of,
 };
 use crate::log::Log;
 use crate::otlp::SourceId;
-use crate::rules::fingerprint;
 use crate::sampler::{Sampler, Scanned};
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ pub(super) fn build_all(
 /// Starts the cursors of one pipeline.
 pub(super) fn start(
     pipeline: &PipelineSettings,
-    sampler: &Sampler,
+    (sampler, chains): (&Sampler, &Chains),
     built: &[Built],
     around: &Surroundings,
 ) {
@@ -93,7 +93,11 @@ pub(super) fn start(
             delivery: delivery.clone(),
             deliverer: Arc::new(deliverer),
             queue: queue_of(&built.settings.queue, pipeline.batch),
-            notation: Arc::new(notation(pipeline, sampler, around.gates, number == 0)),
+            outbound: Arc::new(Outbound {
+                front: chains.front.clone(),
+                notation: notation(pipeline, sampler, around.gates, number == 0),
+                back: chains.back.clone(),
+            }),
             tracker: around.tracker.clone(),
             last: around.last.clone(),
         };
@@ -113,7 +117,7 @@ fn notation(
         thresholds: gates.use_trace_state,
         policies: gates.record_policy,
         names: names_of(&settings.policies),
-        rules: fingerprint(&settings.policies, settings.semantics(gates)),
+        rules: rules_of(pipeline, gates),
         release: Some(settings.compat_version),
         strict: settings.compat == Compat::Strict,
         stats: counts.then(|| sampler.stats.clone()),

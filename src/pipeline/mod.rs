@@ -5,6 +5,7 @@
 mod admin;
 mod budgets;
 mod build;
+mod chains;
 mod check;
 mod export;
 mod health;

@@ -150,6 +150,7 @@ impl Pipeline {
         let Core {
             shared,
             samplers,
+            chains,
             gone,
             budgets,
         } = open(config, clock.clone()).await?;
@@ -205,7 +206,8 @@ impl Pipeline {
             last,
             stop: abandon,
         };
-        for (settings, sampler) in config.instances.iter().zip(&pipeline.samplers) {
+        let samplers = pipeline.samplers.iter().zip(&chains);
+        for (settings, sampler) in config.instances.iter().zip(samplers) {
             export::start(settings, sampler, &built, &around);
         }
         pipeline.listen(config, &intakes).await

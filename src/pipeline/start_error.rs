@@ -2,6 +2,7 @@
 
 use crate::exporters::ExporterError;
 use crate::log::LogError;
+use crate::processors::BuildError;
 use crate::receivers::ReceiverError;
 use crate::rules::CompileError;
 
@@ -11,6 +12,9 @@ pub enum StartError {
     /// A policy does not compile.
     #[error(transparent)]
     Rules(#[from] CompileError),
+    /// A processor cannot be built.
+    #[error(transparent)]
+    Processor(#[from] BuildError),
     /// The keywords of all policies together are too large for the matcher.
     #[error("the keywords are too large for the matcher: {0}")]
     Keywords(String),

@@ -16,7 +16,7 @@ const SIZE_LIMIT: usize = 10 << 20;
 ///
 /// # Errors
 /// The engine's message, which shows the expression.
-pub(super) fn compile(expression: &str) -> Result<Regex, String> {
+pub(crate) fn compile(expression: &str) -> Result<Regex, String> {
     let mut text = escaped(expression);
     let ast = Parser::new()
         .parse(&text)

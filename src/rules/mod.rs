@@ -10,7 +10,7 @@ mod facts;
 mod fingerprint;
 mod fold;
 mod go_literals;
-mod go_regex;
+pub(crate) mod go_regex;
 mod key_index;
 mod keyword;
 mod limits;

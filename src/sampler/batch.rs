@@ -32,6 +32,7 @@ pub(crate) struct Batch {
     pub(crate) kept: u64,
     pub(crate) dropped: u64,
     pub(crate) dropped_pressure: u64,
+    pub(crate) filtered: u64,
     /// Greatest position named.
     pub(crate) last: u64,
 }
@@ -52,6 +53,7 @@ impl Batch {
             kept: 0,
             dropped: 0,
             dropped_pressure: 0,
+            filtered: 0,
             last: 0,
         }
     }

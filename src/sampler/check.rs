@@ -8,10 +8,12 @@
 use super::check_waiting::WaitingCheck;
 use super::entry::{BatchMeta, Decision, Entries, Entry, Extent};
 use super::evidence::Evidence;
+use super::front::address;
 use super::recovery::seconds;
 use super::scanned::{Scanned, ScannedPiece};
 use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream};
 use crate::otlp::{SourceId, TraceId};
+use crate::processors::Chain;
 use crate::rules::{Atoms, Fold, ObserverScratch, Program, Recorded, State, Verdict};
 use hashbrown::{HashMap, HashSet};
 
@@ -56,6 +58,8 @@ pub struct Checked<'a> {
     pub rules: u32,
     /// What the words of a state mean; states of other layouts are not proven.
     pub layout: u32,
+    /// Processors that spans pass on their way to the rules.
+    pub front: &'a Chain,
     /// The table that the program was compiled against.
     pub atoms: &'a Atoms,
     /// For scanning again.
@@ -74,6 +78,8 @@ struct Line {
     fold: Fold,
     words: Vec<u64>,
     spans: u64,
+    /// Of these, spans that the processors left for the rules.
+    seen: u64,
     first_second: Option<u32>,
 }
 
@@ -169,7 +175,9 @@ impl Checker<'_> {
                 (extent.first..=extent.last).contains(&position)
             }
         };
+        let filtered = decision.evidence == Evidence::Filtered;
         if decision.evidence != Evidence::Late
+            && !filtered
             && !self.waiting.decide(trace, self.checked.program, names)
         {
             self.problem(|| format!("trace {trace}: its decision leaves out what it had before"));
@@ -177,8 +185,10 @@ impl Checker<'_> {
         let earlier = self
             .by_trace
             .get(&trace)
-            .and_then(|lines| lines.last())
-            .and_then(|line| self.lines.get(*line));
+            .into_iter()
+            .flatten()
+            .filter_map(|line| self.lines.get(*line))
+            .rfind(|line| line.decision.evidence != Evidence::Filtered);
         if decision.evidence == Evidence::Late {
             self.report.late += 1;
             let (known, agrees) = (
@@ -192,12 +202,12 @@ impl Checker<'_> {
                     format!("trace {trace}: a late piece does not follow its decision")
                 });
             }
-        } else {
+        } else if !filtered {
             self.report.decisions += 1;
             self.report.keeps += u64::from(keep);
         }
         let words = vec![0; self.checked.program.state_words()];
-        let (fold, spans, first_second) = (Fold::default(), 0, None);
+        let (fold, spans, seen, first_second) = (Fold::default(), 0, 0, None);
         self.by_trace
             .entry(trace)
             .or_default()
@@ -211,6 +221,7 @@ impl Checker<'_> {
             fold,
             words,
             spans,
+            seen,
             first_second,
         });
     }
@@ -230,6 +241,7 @@ impl Checker<'_> {
                     }
                     let (scanned, damaged) = Scanned::from_stored(
                         &frame.body,
+                        self.checked.front,
                         self.checked.atoms,
                         self.checked.services,
                         &mut scratch,
@@ -260,21 +272,11 @@ impl Checker<'_> {
                 facts,
                 (spans.clone(), piece.size.traces),
             );
-            self.report.spans += spans.len() as u64;
-            let named: Vec<usize> =
-                self.by_trace
-                    .get(&piece.trace)
-                    .map_or_else(Vec::new, |lines| {
-                        let names = |line: &&usize| {
-                            self.lines
-                                .get(**line)
-                                .is_some_and(|line| line.names(position, piece.offset))
-                        };
-                        lines.iter().filter(names).copied().collect()
-                    });
+            self.report.spans += u64::from(piece.taken);
+            let named = self.naming(piece.trace, position, piece.offset);
             let trace = piece.trace;
             match named[..] {
-                [] => self.report.undecided += spans.len() as u64,
+                [] => self.report.undecided += u64::from(piece.taken),
                 [only] => self.fold(only, second, scanned, piece),
                 _ => self.problem(|| {
                     format!(
@@ -287,13 +289,34 @@ impl Checker<'_> {
         }
     }
 
+    /// The lines that name a piece: the one of a `filtered` entry alone, else those that span it.
+    fn naming(&self, trace: TraceId, position: u64, offset: u32) -> Vec<usize> {
+        let lines = self.by_trace.get(&trace).map_or(&[][..], Vec::as_slice);
+        let naming = |filtered: bool| {
+            let names = |line: &&usize| {
+                self.lines.get(**line).is_some_and(|line| {
+                    (line.decision.evidence == Evidence::Filtered) == filtered
+                        && line.names(position, offset)
+                })
+            };
+            lines.iter().filter(names).copied().collect::<Vec<_>>()
+        };
+        let filtered = naming(true);
+        if filtered.is_empty() {
+            naming(false)
+        } else {
+            filtered
+        }
+    }
+
     fn fold(&mut self, line: usize, second: u32, scanned: &Scanned, piece: &ScannedPiece) {
         let Some(line) = self.lines.get_mut(line) else {
             return;
         };
         line.first_second.get_or_insert(second);
         let spans = piece.spans.start as usize..piece.spans.end as usize;
-        line.spans += spans.len() as u64;
+        line.spans += u64::from(piece.taken);
+        line.seen += spans.len() as u64;
         if line.decision.evidence == Evidence::Early {
             let program = self.checked.program;
             program.begin_piece(&mut line.fold, &mut line.words);
@@ -349,6 +372,13 @@ impl Checker<'_> {
                 });
                 continue;
             }
+            let filtered = line.decision.evidence == Evidence::Filtered;
+            if filtered != (line.seen == 0) && line.rules == self.checked.rules {
+                self.problem(|| {
+                    format!("trace {trace}: its entry is not what the processors make of it")
+                });
+                continue;
+            }
             if line.decision.evidence.unasked() || line.rules != self.checked.rules {
                 continue;
             }
@@ -385,7 +415,8 @@ impl Checker<'_> {
         let by_trace = std::mem::take(&mut self.by_trace);
         for (trace, numbers) in &by_trace {
             let mut last: Option<u64> = None;
-            for line in numbers.iter().filter_map(|number| lines.get(*number)) {
+            let lines = numbers.iter().filter_map(|number| lines.get(*number));
+            for line in lines.filter(|line| line.decision.evidence != Evidence::Filtered) {
                 if last.is_some_and(|last| line.extent.first <= last) {
                     self.problem(|| {
                         format!("trace {trace}: two entries name the same stretch of the log")
@@ -399,7 +430,9 @@ impl Checker<'_> {
 
 impl Line {
     fn names(&self, position: u64, offset: u32) -> bool {
-        if self.keep {
+        if self.decision.evidence == Evidence::Filtered {
+            self.extent.last == address(position, offset)
+        } else if self.keep {
             self.places.contains(&(position, offset))
         } else {
             (self.extent.first..=self.extent.last).contains(&position)

@@ -1,15 +1,19 @@
 //! On restart: which pieces of the span log are named by entries already.
 //!
 //! A verdict freezes the pieces that had come, and all pieces of a trace between an entry's first and last are in it; so
-//! a piece is covered when an entry of its trace spans its position.
+//! a piece is covered when an entry of its trace spans its position. An entry of the evidence `filtered` covers one piece
+//! alone: others of its trace may lie in the same frame, and be undecided.
 
 use super::entry::Extent;
+use super::front::address;
 use crate::otlp::TraceId;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
     extents: HashMap<TraceId, Vec<(u64, u64)>>,
+    /// By trace and address.
+    filtered: HashSet<(TraceId, u64)>,
 }
 
 impl Coverage {
@@ -20,7 +24,15 @@ impl Coverage {
             .push((extent.first, extent.last));
     }
 
-    pub(crate) fn covers(&self, trace: TraceId, position: u64) -> bool {
+    /// The entry of a piece of which processors had left nothing.
+    pub(crate) fn add_filtered(&mut self, trace: TraceId, extent: Extent) {
+        self.filtered.insert((trace, extent.last));
+    }
+
+    pub(crate) fn covers(&self, trace: TraceId, position: u64, offset: u32) -> bool {
+        if self.filtered.contains(&(trace, address(position, offset))) {
+            return true;
+        }
         let extents = self
             .extents
             .get(&trace)

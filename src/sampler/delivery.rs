@@ -35,6 +35,9 @@ pub struct Delivered {
     /// Given up after `max_elapsed_time`, or never to be delivered since the exporter is new.
     #[prost(uint64, tag = "6")]
     pub expired: u64,
+    /// Left out by processors, of pieces of which something else may have left.
+    #[prost(uint64, tag = "9")]
+    pub filtered: u64,
     /// The exporter had left the config: it begins at the end when it comes back.
     #[prost(bool, tag = "8")]
     pub gone: bool,
@@ -44,7 +47,7 @@ impl Delivered {
     /// Spans that are accounted for.
     #[must_use]
     pub fn spans(&self) -> u64 {
-        self.delivered + self.duplicate + self.rejected + self.lost + self.expired
+        self.delivered + self.duplicate + self.rejected + self.lost + self.expired + self.filtered
     }
 
     /// Keep number `number` of the frame at `position` is still to be delivered.
@@ -231,6 +234,7 @@ impl Delivery {
             state.rejected += sum.rejected;
             state.lost += sum.lost;
             state.expired += sum.expired;
+            state.filtered += sum.filtered;
         }
         self.save()
     }

@@ -60,7 +60,8 @@ impl Worker {
         }
         add(&stats.dropped, batch.dropped);
         add(&stats.dropped_pressure, batch.dropped_pressure);
-        let spans = batch.kept + batch.dropped + batch.dropped_pressure;
+        add(&stats.filtered, batch.filtered);
+        let spans = batch.kept + batch.dropped + batch.dropped_pressure + batch.filtered;
         set(
             &stats.undecided,
             get(&stats.undecided).saturating_sub(spans),
@@ -148,6 +149,7 @@ impl Worker {
             dropped_pressure: get(&stats.dropped_pressure),
             not_routed: get(&stats.not_routed),
             expired: get(&stats.expired),
+            filtered: get(&stats.filtered),
             policies: self.parts.program.policy_names(),
             limits: self.limits.snapshot(),
             sketches: self

@@ -26,11 +26,13 @@ pub enum Evidence {
     TooLarge = 10,
     /// `span-ingest`: the wait is over, and no piece decided.
     Unmatched = 11,
+    /// No decision: the processors before `tail_sampling` have left nothing of a piece.
+    Filtered = 12,
 }
 
 impl Evidence {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Complete,
         Self::Root,
         Self::Pressure,
@@ -42,6 +44,7 @@ impl Evidence {
         Self::Evicted,
         Self::TooLarge,
         Self::Unmatched,
+        Self::Filtered,
     ];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
@@ -65,6 +68,7 @@ impl Evidence {
             Self::Evicted => "evicted",
             Self::TooLarge => "too_large",
             Self::Unmatched => "unmatched",
+            Self::Filtered => "filtered",
         }
     }
 
@@ -72,7 +76,12 @@ impl Evidence {
     pub(crate) fn unasked(self) -> bool {
         matches!(
             self,
-            Self::Late | Self::Discarded | Self::Evicted | Self::TooLarge | Self::Unmatched
+            Self::Late
+                | Self::Discarded
+                | Self::Evicted
+                | Self::TooLarge
+                | Self::Unmatched
+                | Self::Filtered
         )
     }
 

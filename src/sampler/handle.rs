@@ -12,6 +12,7 @@ use super::worker::{Parts, Worker};
 use crate::clock::SharedClock;
 use crate::log::{Directory, Log, LogError, OnFull, Services, Stream};
 use crate::otlp::SourceId;
+use crate::processors::Chain;
 use crate::rules::{Atoms, Program};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -24,6 +25,7 @@ pub struct OpenSampler {
     deliveries: Vec<Arc<Delivery>>,
     gone: Vec<(String, Arc<Delivery>)>,
     recovered: Recovered,
+    front: Arc<Chain>,
 }
 
 impl std::fmt::Debug for OpenSampler {
@@ -98,7 +100,15 @@ impl OpenSampler {
             deliveries,
             gone,
             recovered,
+            front: Arc::default(),
         })
+    }
+
+    /// Spans pass these processors on their way to the rules.
+    #[must_use]
+    pub fn with_front(mut self, front: Arc<Chain>) -> Self {
+        self.front = front;
+        self
     }
 
     /// The span log must go on beyond this position and this stamp.
@@ -150,6 +160,7 @@ impl OpenSampler {
             program,
             rules,
             layout: shared.layout,
+            front: self.front,
             atoms: shared.atoms.clone(),
             services: shared.services.clone(),
             on_full: shared.on_full,

@@ -186,6 +186,7 @@ fn append_of(
             offset: crate::otlp::index(offset),
             length,
             spans: piece.spans.clone(),
+            taken: spans,
         });
     }
     let meta = FrameMeta {

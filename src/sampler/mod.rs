@@ -15,6 +15,7 @@ mod effects;
 mod ending;
 mod entry;
 mod evidence;
+mod front;
 mod handle;
 mod histogram;
 mod intake;

@@ -231,6 +231,13 @@ impl Recovered {
         extent: Extent,
         threshold: Option<u64>,
     ) {
+        if decision.evidence == Evidence::Filtered {
+            self.snapshot.filtered += extent.spans;
+            if extent.last >= place.point.decide {
+                self.coverage.add_filtered(decision.trace, extent);
+            }
+            return;
+        }
         let keep = threshold.is_some();
         // What is counted before a snapshot is read is replaced by the snapshot's own sums.
         let counter = match (keep, decision.evidence) {

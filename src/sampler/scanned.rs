@@ -1,9 +1,11 @@
 //! A request as workers see it: its pieces and the facts of their spans. Made at intake and carried beside the bytes, or
 //! made anew from the bytes when they come from the store.
 
+use super::front::{Seen, see};
 use crate::log::{ServiceId, Services, pieces};
-use crate::otlp::{CollectorSize, Scan, TraceId, collector_size, scan};
-use crate::rules::{Atoms, Facts, Observer, ObserverScratch};
+use crate::otlp::{CollectorSize, Scan, TraceId, Trusting, collector_size, scan};
+use crate::processors::Chain;
+use crate::rules::{Atoms, Facts, ObserverScratch};
 use bytes::Bytes;
 use std::ops::Range;
 
@@ -19,8 +21,10 @@ pub(crate) struct ScannedPiece {
     /// Distance of the piece from the frame's first byte.
     pub(crate) offset: u32,
     pub(crate) length: u32,
-    /// Which of the facts are its spans.
+    /// Which of the facts are its spans; none when processors have left nothing of it.
     pub(crate) spans: Range<u32>,
+    /// Its spans as they lie in the log.
+    pub(crate) taken: u32,
     /// As the Collector counts; 0 where nobody asks for it.
     pub(crate) size: CollectorSize,
 }
@@ -38,9 +42,10 @@ impl Scanned {
         (self.pieces.capacity() * size_of::<ScannedPiece>() + self.facts.bytes()) as u64
     }
 
-    /// Scans a stored frame again. Pieces that are damaged are left out; how many.
+    /// Scans a stored frame again, behind the processors of `front`. Pieces that are damaged are left out; how many.
     pub(crate) fn from_stored(
         body: &Bytes,
+        front: &Chain,
         atoms: &Atoms,
         services: &Services,
         scratch: &mut ObserverScratch,
@@ -51,11 +56,11 @@ impl Scanned {
                 damaged += 1;
                 continue;
             };
-            let mut observer = Observer::new(atoms, scratch).trusting();
-            let scanned = scan(&piece.body, &mut observer);
-            let facts = observer.finish();
-            let trace = scanned.as_ref().ok().and_then(|scan| scan.traces().next());
-            let (Ok(scanned), Some(trace)) = (scanned, trace) else {
+            let scanned = scan(&piece.body, &mut Trusting).ok();
+            let trace = scanned.as_ref().and_then(|scan| scan.traces().next());
+            let seen = see(&piece.body, front, atoms, scratch);
+            let (Some(scanned), Some(trace), Some(Seen { facts, size })) = (scanned, trace, seen)
+            else {
                 damaged += 1;
                 continue;
             };
@@ -71,7 +76,8 @@ impl Scanned {
                 offset: piece.offset,
                 length: u32::try_from(piece.body.len()).unwrap_or(u32::MAX),
                 spans: first..out.facts.len(),
-                size: size_of_piece(&piece.body, atoms),
+                taken: crate::otlp::index(scanned.spans()),
+                size,
             });
         }
         (out, damaged)

@@ -30,6 +30,9 @@ pub(crate) struct Snapshot {
     /// Undecided when their owner had left the config.
     #[prost(uint64, tag = "10")]
     pub(crate) expired: u64,
+    /// In pieces of which processors had left nothing.
+    #[prost(uint64, tag = "11")]
+    pub(crate) filtered: u64,
 }
 
 /// Budgets as they stand behind the decisions of one frame.
@@ -42,7 +45,7 @@ pub(crate) struct LimitStates {
 impl Snapshot {
     /// Gives up what is accepted and in no entry; how many spans.
     pub(crate) fn expire_undecided(&mut self) -> u64 {
-        let others = self.kept + self.dropped + self.dropped_pressure;
+        let others = self.kept + self.dropped + self.dropped_pressure + self.filtered;
         let settled = others + self.not_routed + self.expired;
         // Entries behind the snapshot may name spans that it does not count yet.
         self.accepted = self.accepted.max(settled);
@@ -58,6 +61,7 @@ impl Snapshot {
         add(&stats.dropped_pressure, self.dropped_pressure);
         add(&stats.not_routed, self.not_routed);
         add(&stats.expired, self.expired);
+        add(&stats.filtered, self.filtered);
     }
 }
 

@@ -19,6 +19,8 @@ pub struct SamplerStats {
     pub dropped: AtomicU64,
     /// In drop entries with the evidence `pressure`.
     pub dropped_pressure: AtomicU64,
+    /// In pieces of which the processors before `tail_sampling` had left nothing.
+    pub filtered: AtomicU64,
     /// Of receivers that do not feed this pipeline.
     pub not_routed: AtomicU64,
     /// Undecided when the instance had left the config.

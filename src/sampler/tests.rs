@@ -8,6 +8,7 @@ use crate::log::{
     StoreKind,
 };
 use crate::otlp::{SourceId, Submit, TraceId};
+use crate::processors::Chain;
 use crate::rules::{
     AtomsBuilder, Compiler, PolicyKind, PolicySpec, Program, Semantics, StatusCode, TextKeys,
     ValueIds, fingerprint, layout,
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 mod budgets;
+mod front;
 mod long_waits;
 
 const WAIT: u64 = 3;
@@ -61,6 +63,7 @@ struct Rig {
     atoms: Arc<crate::rules::Atoms>,
     services: Arc<Services>,
     directory: Directory,
+    front: Arc<Chain>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -89,6 +92,16 @@ impl Rig {
     }
 
     fn open(
+        settings: &LogSettings,
+        now: u64,
+        policies: Vec<PolicySpec>,
+        change: impl Fn(&mut SamplerSettings),
+    ) -> Self {
+        Self::open_behind(Arc::default(), settings, now, policies, change)
+    }
+
+    fn open_behind(
+        front: Arc<Chain>,
         settings: &LogSettings,
         now: u64,
         policies: Vec<PolicySpec>,
@@ -155,6 +168,7 @@ impl Rig {
             layout: layout([rules]),
         };
         let sampler = open
+            .with_front(front.clone())
             .start(&shared, program.clone(), rules, vec![source()])
             .unwrap();
         let intake = Intake::new(atoms.clone(), services.clone(), log.clone(), PARTITIONS);
@@ -172,20 +186,23 @@ impl Rig {
             atoms,
             services,
             directory,
+            front,
             runtime,
         }
     }
 
     fn send(&self, spans: Vec<Span>) {
-        let request = TracesData {
-            resource_spans: vec![ResourceSpans {
-                scope_spans: vec![ScopeSpans {
-                    spans,
-                    ..Default::default()
-                }],
+        self.send_all(vec![ResourceSpans {
+            scope_spans: vec![ScopeSpans {
+                spans,
                 ..Default::default()
             }],
-        };
+            ..Default::default()
+        }]);
+    }
+
+    fn send_all(&self, resource_spans: Vec<ResourceSpans>) {
+        let request = TracesData { resource_spans };
         let answer = self
             .runtime
             .block_on(self.intake.submit(source(), request.encode_to_vec().into()));
@@ -240,6 +257,7 @@ impl Rig {
             atoms,
             services,
             directory,
+            front,
             ..
         } = self;
         let rules = fingerprint(&policies, Semantics::default());
@@ -259,6 +277,7 @@ impl Rig {
             atoms: &atoms,
             services: &services,
             decision_wait,
+            front: &front,
         };
         let report = check(&directory, &checked).unwrap();
         (entries, report)

@@ -5,18 +5,17 @@
 
 use super::checkpoint::Checkpoint;
 use super::entry::Entry;
+use super::front::{Seen, see};
 use super::named::{MINUTE, NAMED_BYTES, Named};
 use super::packed::PackedRef;
 use super::recovery::seconds;
-use super::scanned::size_of_piece;
 use super::skeletons::Skeletons;
 use super::stats::add;
 use super::stop_signal::StopSignal;
 use super::waiting::Waiting;
 use super::worker::Worker;
 use crate::clock::SECOND;
-use crate::otlp::{CollectorSize, scan};
-use crate::rules::{Facts, Fold, Observer};
+use crate::rules::Fold;
 
 /// New traces are named, and grown ones again, while the decision log is no fuller than half.
 const ROOM_PART: u64 = 2;
@@ -195,7 +194,7 @@ impl Worker {
     /// The rules have changed: the state is made from the pieces again. One that cannot be read is left out.
     fn fold_anew(&mut self, places: &[PackedRef], fold: &mut Fold, words: &mut [u64]) {
         for place in places {
-            let Some((facts, size)) = self.facts_of(*place) else {
+            let Some(Seen { facts, size }) = self.seen(*place) else {
                 add(&self.parts.stats.damaged, 1);
                 continue;
             };
@@ -208,11 +207,9 @@ impl Worker {
         }
     }
 
-    fn facts_of(&mut self, place: PackedRef) -> Option<(Facts, CollectorSize)> {
+    fn seen(&mut self, place: PackedRef) -> Option<Seen> {
         let bytes = self.parts.log.read(place.place()).ok()?;
-        let mut observer = Observer::new(&self.parts.atoms, &mut self.scratch).trusting();
-        scan(&bytes, &mut observer).ok()?;
-        let facts = observer.finish();
-        Some((facts, size_of_piece(&bytes, &self.parts.atoms)))
+        let (front, atoms) = (&self.parts.front, &self.parts.atoms);
+        see(&bytes, front, atoms, &mut self.scratch)
     }
 }

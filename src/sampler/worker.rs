@@ -28,6 +28,7 @@ use crate::log::{
     Account, CursorFile, Fed, FrameMeta, Log, OnFull, Ref, ServiceId, Services, Stream,
 };
 use crate::otlp::SourceId;
+use crate::processors::Chain;
 use crate::rules::{
     Atoms, Facts, Granting, Limits, ObserverScratch, Percentiles, Program, State, Verdict,
 };
@@ -45,6 +46,8 @@ pub(crate) struct Parts {
     pub(crate) rules: u32,
     /// What the words of a state mean.
     pub(crate) layout: u32,
+    /// Processors that spans pass on their way to the rules.
+    pub(crate) front: Arc<Chain>,
     pub(crate) atoms: Arc<Atoms>,
     pub(crate) services: Arc<Services>,
     pub(crate) on_full: OnFull,
@@ -214,7 +217,12 @@ impl Worker {
                 attachment,
             } => {
                 self.advance(stamp);
-                self.frame(position, stamp, meta, &attachment);
+                let scanned = if self.parts.sources.contains(&meta.source) {
+                    self.behind_front(position, attachment)
+                } else {
+                    attachment
+                };
+                self.frame(position, stamp, meta, &scanned);
             }
             Fed::Stored {
                 position,
@@ -225,6 +233,7 @@ impl Worker {
                 self.advance(stamp);
                 let (scanned, damaged) = Scanned::from_stored(
                     &body,
+                    &self.parts.front,
                     &self.parts.atoms,
                     &self.parts.services,
                     &mut self.scratch,
@@ -302,7 +311,7 @@ impl Worker {
             return;
         }
         let replayed = position < self.replay_end;
-        let spans_of = |piece: &ScannedPiece| u64::from(piece.spans.end - piece.spans.start);
+        let spans_of = |piece: &ScannedPiece| u64::from(piece.taken);
         let spans = scanned.pieces.iter().map(spans_of).sum();
         if new {
             add(&self.parts.stats.accepted, spans);
@@ -313,7 +322,7 @@ impl Worker {
         }
         for piece in &scanned.pieces {
             if replayed {
-                if self.coverage.covers(piece.trace, position) {
+                if self.coverage.covers(piece.trace, position, piece.offset) {
                     continue;
                 }
                 self.begin(position, 1, spans_of(piece));
@@ -338,8 +347,10 @@ impl Worker {
             offset: piece.offset,
             length: piece.length,
         };
-        let spans = piece.spans.end - piece.spans.start;
-        let place = PackedRef::new(place, spans);
+        let place = PackedRef::new(place, piece.taken);
+        if piece.spans.is_empty() {
+            return self.settle_filtered(piece.trace, place, second);
+        }
         self.budget_time = self.budget_time.max(self.now);
         if self.must_wait(piece) {
             return self.block(piece, place, scanned);

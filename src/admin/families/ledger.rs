@@ -8,7 +8,7 @@ use crate::admin::sources::SamplerSource;
 use crate::sampler::{Delivery, GoneExporter, SamplerStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const STATES: usize = 11;
+const STATES: usize = 12;
 
 /// What one exporter of one pipeline owes for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,7 @@ impl Ledger {
                 ("dropped_pressure", get(&stats.dropped_pressure)),
                 // Nothing leaves spans out of a kept trace yet.
                 ("thinned", 0),
+                ("filtered", state.filtered + get(&stats.filtered)),
                 ("duplicate", state.duplicate),
                 ("rejected", state.rejected),
                 ("expired", state.expired + get(&stats.expired)),

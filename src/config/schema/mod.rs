@@ -7,6 +7,7 @@
 mod delivery;
 mod exporters;
 mod policies;
+mod processors;
 mod receivers;
 mod sampler;
 mod service;

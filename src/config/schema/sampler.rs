@@ -3,6 +3,7 @@
 use super::Key;
 use super::Shape::{self, Block, Duration, Flag, Many, Named, Share, Size, Text, Whole, Words};
 use super::policies::POLICY;
+use super::processors::{ATTRIBUTES, FILTER, RESOURCE, SAMPLER};
 
 const CACHE: Shape = Block(&[
     Key::new(
@@ -197,4 +198,12 @@ pub(crate) const PROCESSORS: Shape = Shape::Components(&[
     ),
     Key::new("batch", BATCH, "How large the exporters' batches are."),
     Key::new("memory_limiter", LIMITER, "How much memory is used."),
+    Key::new("filter", FILTER, "Leaves spans and events out."),
+    Key::new("attributes", ATTRIBUTES, "Changes attributes of spans."),
+    Key::new("resource", RESOURCE, "Changes attributes of resources."),
+    Key::new(
+        "probabilistic_sampler",
+        SAMPLER,
+        "Keeps a share of the traces, span by span.",
+    ),
 ]);

@@ -34,6 +34,10 @@ pub(crate) enum Shape {
     Components(&'static [Key]),
     /// Header names with values, or a list of names and values.
     Headers,
+    /// A text, or what is given.
+    TextOr(&'static Shape),
+    /// A value of any kind.
+    Anything,
     /// Taken and without effect.
     Ignored,
 }
@@ -107,7 +111,8 @@ impl Shape {
             Self::Components(keys) => {
                 object("patternProperties", keys, |name| format!("^{name}(/.+)?$"))
             }
-            Self::Ignored => json!({}),
+            Self::TextOr(shape) => json!({"anyOf": [Self::Text.json(), shape.json()]}),
+            Self::Anything | Self::Ignored => json!({}),
         }
     }
 }
@@ -120,7 +125,7 @@ impl Shape {
                 out.insert((*name).to_owned(), shape.json());
                 shape.definitions(out);
             }
-            Self::Many(item) | Self::Named(item) => item.definitions(out),
+            Self::Many(item) | Self::Named(item) | Self::TextOr(item) => item.definitions(out),
             Self::Block(keys) | Self::Components(keys) => {
                 keys.iter().for_each(|key| key.shape.definitions(out))
             }
@@ -165,7 +170,7 @@ impl Shape {
         };
         match self {
             Self::Many(item) => item.keys(&format!("{path}[]"), out),
-            Self::Shared(_, shape) => shape.keys(path, out),
+            Self::Shared(_, shape) | Self::TextOr(shape) => shape.keys(path, out),
             Self::Headers => HEADER.keys(&format!("{path}[]"), out),
             // The one mapping of blocks with free names: pipelines.
             Self::Named(value) => value.keys(&below("traces"), out),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{Gates, InstanceSettings, ReceiverSettings, TelemetrySettings};
 use crate::exporters::ExporterSettings;
+use crate::processors::ProcessorSettings;
 
 /// What a config file says, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +30,12 @@ pub struct PipelineSettings {
     pub name: String,
     /// Ids of receivers, each once.
     pub receivers: Vec<String>,
+    /// Processors before `tail_sampling`, in their order.
+    pub front: Vec<ProcessorSettings>,
     /// The `tail_sampling` of this pipeline.
     pub sampler: InstanceSettings,
+    /// Processors behind it, in their order.
+    pub back: Vec<ProcessorSettings>,
     /// Ids of exporters, each once.
     pub exporters: Vec<String>,
     /// The `batch` processor, for the exporters' batching.

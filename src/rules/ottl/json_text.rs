@@ -2,6 +2,7 @@
 
 use super::error::EvalError;
 use super::value::{Id, List, ListKind, Map, Value};
+use crate::otlp::AnyValue;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeMap;
@@ -54,6 +55,12 @@ pub(super) fn item_text(value: &Value<'_>) -> Result<Vec<u8>, EvalError> {
         }
     }
     Ok(out)
+}
+
+/// The text of an attribute, as the Collector shows values of any kind; empty when there is none.
+#[must_use]
+pub(crate) fn attribute_text(value: AnyValue<'_>) -> Vec<u8> {
+    item_text(&Value::of(value)).unwrap_or_default()
 }
 
 /// A finite double as ES6 writes it; `padded`: with at least two digits in its exponent.

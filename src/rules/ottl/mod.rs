@@ -19,6 +19,7 @@ mod expression;
 mod fields;
 mod functions;
 mod index;
+mod infer;
 mod json_text;
 mod lexer;
 mod nodes;
@@ -37,6 +38,8 @@ mod wire;
 
 pub use condition::Condition;
 pub use error::{EvalError, OttlError, Place, UnknownName};
+pub use infer::infer_context;
+pub(crate) use json_text::attribute_text;
 pub use paths::Context;
 pub use policy::{ErrorMode, Evaluated, Outcome, evaluate_policy};
 pub use view::SpanView;

@@ -139,6 +139,19 @@ impl Context {
         ALL.get(..count).unwrap_or(ALL)
     }
 
+    /// The context that a path's first part names here.
+    pub(super) fn named(self, name: &str) -> Option<Self> {
+        let mut names = self.names().iter();
+        names
+            .find(|(known, _)| *known == name)
+            .map(|(_, context)| *context)
+    }
+
+    /// A condition here can ask for what is in `other`.
+    pub(super) fn sees(self, other: Self) -> bool {
+        self != other && self.names().iter().any(|(_, context)| *context == other)
+    }
+
     fn label(self) -> &'static str {
         match self {
             Self::Resource => "resource",

@@ -1,0 +1,4 @@
+mod carried;
+mod chains;
+mod property;
+mod recorded;
