@@ -5,18 +5,17 @@
 //! span, so one thread keeps up with any intake, and thresholds need no merging between threads.
 
 use super::batch::Batch;
-use super::collector_table::{CollectorTable, Found};
+use super::collector_table::CollectorTable;
 use super::coverage::Coverage;
 use super::delivery::Delivery;
-use super::entry::{BatchMeta, Decision, Entry, Extent};
-use super::evidence::Evidence;
-use super::memory::{DecisionMemory, Remembered};
+use super::entry::BatchMeta;
+use super::memory::DecisionMemory;
 use super::packed::PackedRef;
 use super::partition::Partition;
 use super::position_ring::PositionRing;
 use super::recovery::{FrameMark, Recovered, seconds};
 use super::replay::Replay;
-use super::scanned::{Scanned, ScannedPiece};
+use super::scanned::Scanned;
 use super::settings::SamplerSettings;
 use super::skeletons::Skeletons;
 use super::stats::{SamplerStats, add, set};
@@ -24,14 +23,10 @@ use super::stop_signal::StopSignal;
 use super::strict::Blocked;
 use super::waiting::Waiting;
 use crate::clock::{SECOND, SharedClock};
-use crate::log::{
-    Account, CursorFile, Fed, FrameMeta, Log, OnFull, Ref, ServiceId, Services, Stream,
-};
+use crate::log::{Account, CursorFile, Fed, Log, OnFull, ServiceId, Services, Stream};
 use crate::otlp::SourceId;
 use crate::processors::Chain;
-use crate::rules::{
-    Atoms, Facts, Granting, Limits, ObserverScratch, Percentiles, Program, State, Verdict,
-};
+use crate::rules::{Atoms, Limits, ObserverScratch, Percentiles, Program};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -86,7 +81,7 @@ pub(crate) struct Worker {
     pub(super) marks: VecDeque<FrameMark>,
     pub(super) coverage: Coverage,
     /// Coverage ends here: everything above was never seen before.
-    replay_end: u64,
+    pub(super) replay_end: u64,
     /// Counted in `accepted` up to here.
     pub(super) counted: u64,
     pub(super) accounts: Vec<Arc<Account>>,
@@ -97,11 +92,11 @@ pub(crate) struct Worker {
     /// The decision log is needed from here on, but for `undecided` entries.
     pub(super) entries_from: u64,
     /// A keep entry with more pieces might not fit a segment of the decision log.
-    max_pieces: u32,
+    pub(super) max_pieces: u32,
     pub(super) scratch: ObserverScratch,
     pub(super) places: Vec<PackedRef>,
-    thresholds: Vec<u64>,
-    values: Vec<u32>,
+    pub(super) thresholds: Vec<u64>,
+    pub(super) values: Vec<u32>,
 }
 
 /// Frames folded between two flushes of late entries.
@@ -301,334 +296,6 @@ impl Worker {
         self.take_blocked(seconds(tick * SECOND));
     }
 
-    fn frame(&mut self, position: u64, stamp: u64, meta: FrameMeta, scanned: &Arc<Scanned>) {
-        let new = position >= self.counted;
-        if !self.parts.sources.contains(&meta.source) {
-            if new {
-                add(&self.parts.stats.not_routed, u64::from(meta.spans));
-                add(&self.parts.stats.accepted, u64::from(meta.spans));
-            }
-            return;
-        }
-        let replayed = position < self.replay_end;
-        let spans_of = |piece: &ScannedPiece| u64::from(piece.taken);
-        let spans = scanned.pieces.iter().map(spans_of).sum();
-        if new {
-            add(&self.parts.stats.accepted, spans);
-        }
-        if !replayed {
-            self.begin(position, crate::otlp::index(scanned.pieces.len()), spans);
-            self.warm(scanned);
-        }
-        for piece in &scanned.pieces {
-            if replayed {
-                if self.coverage.covers(piece.trace, position, piece.offset) {
-                    continue;
-                }
-                self.begin(position, 1, spans_of(piece));
-            }
-            self.piece(position, seconds(stamp), piece, scanned);
-        }
-        if !replayed {
-            self.coverage = Coverage::default();
-        }
-        self.relieve_skeletons();
-    }
-
-    /// Pieces that no durable entry names yet.
-    fn begin(&mut self, position: u64, pieces: u32, spans: u64) {
-        self.undecided.add(position, pieces);
-        add(&self.parts.stats.undecided, spans);
-    }
-
-    fn piece(&mut self, position: u64, second: u32, piece: &ScannedPiece, scanned: &Arc<Scanned>) {
-        let place = Ref {
-            position,
-            offset: piece.offset,
-            length: piece.length,
-        };
-        let place = PackedRef::new(place, piece.taken);
-        if piece.spans.is_empty() {
-            return self.settle_filtered(piece.trace, place, second);
-        }
-        self.budget_time = self.budget_time.max(self.now);
-        if self.must_wait(piece) {
-            return self.block(piece, place, scanned);
-        }
-        self.route(piece, place, second, &scanned.facts);
-    }
-
-    /// To its undecided trace, after its decision, or into a new trace.
-    pub(super) fn route(
-        &mut self,
-        piece: &ScannedPiece,
-        place: PackedRef,
-        second: u32,
-        facts: &Facts,
-    ) {
-        let owner = self.owner_of(piece);
-        let slot = match self.find(owner, piece.trace, second) {
-            Found::Undecided(slot) => slot,
-            Found::Cached(remembered) => {
-                return self.late(piece, place, second, (remembered, true));
-            }
-            Found::Decided(remembered, since) => {
-                if let Some(since) = since {
-                    let age = second.saturating_sub(since);
-                    self.parts.stats.late_age.observe(u64::from(age));
-                }
-                return self.late(piece, place, second, (remembered, false));
-            }
-            Found::New => self.open(owner, piece, second),
-        };
-        self.fold(owner, slot, second, piece, place, facts);
-    }
-
-    fn open(&mut self, owner: usize, piece: &ScannedPiece, second: u32) -> u32 {
-        self.make_room(owner, second);
-        let Some(partition) = self.partitions.get_mut(owner) else {
-            return super::pages::NONE;
-        };
-        // The open batch closes at the next tick; N ticks later it is decided: a delay in (N, N+1].
-        let due = u64::from(second) + 1 + self.parts.settings.decision_wait;
-        let timed = partition.table.is_none().then_some(due);
-        let slot = partition
-            .skeletons
-            .open(piece.trace, piece.service, second, timed);
-        if let Some(table) = &mut partition.table {
-            table.open(piece.trace, slot, second, due);
-        }
-        let bytes = partition.skeletons.bytes_each();
-        add(&self.parts.stats.new_traces, 1);
-        add(&self.parts.stats.undecided_traces, 1);
-        self.charge(piece.service, bytes);
-        slot
-    }
-
-    fn fold(
-        &mut self,
-        owner: usize,
-        slot: u32,
-        second: u32,
-        piece: &ScannedPiece,
-        place: PackedRef,
-        facts: &Facts,
-    ) {
-        let Some(partition) = self.partitions.get_mut(owner) else {
-            return;
-        };
-        let Some((skeleton, words)) = partition.skeletons.state_mut(slot) else {
-            return;
-        };
-        let spans = piece.spans.start as usize..piece.spans.end as usize;
-        let root = spans.clone().any(|span| facts.is_root(span));
-        if self.parts.settings.span_ingest {
-            let program = &self.parts.program;
-            program.begin_piece(&mut skeleton.fold, words);
-        }
-        self.parts.program.fold_piece(
-            &self.parts.atoms,
-            &mut skeleton.fold,
-            words,
-            facts,
-            (spans, piece.size.traces),
-        );
-        // Where it is asked for, a trace's size is counted as the Collector counts it.
-        skeleton.bytes += match piece.size.resource_spans {
-            0 => u64::from(piece.length),
-            size => size,
-        };
-        skeleton.last_second = second;
-        let service = skeleton.service;
-        let oversize = skeleton.fold.spans > self.parts.settings.max_trace_spans
-            || skeleton.bytes > self.parts.settings.max_trace_bytes
-            || skeleton.pieces >= self.max_pieces;
-        if let Some(wait) = self
-            .parts
-            .settings
-            .decision_wait_after_root
-            .filter(|_| root)
-        {
-            let due = u64::from(second) + 1 + wait;
-            match &mut partition.table {
-                Some(table) => _ = table.root_received(piece.trace, due),
-                None => partition.skeletons.root_received(slot, due),
-            }
-        }
-        if partition.skeletons.add_piece(slot, place) {
-            self.charge(service, Skeletons::CHUNK_BYTES);
-        }
-        if oversize {
-            let evidence = match self.parts.settings.strict {
-                Some(_) => Evidence::TooLarge,
-                None => Evidence::Oversize,
-            };
-            self.decide(owner, slot, Some(evidence));
-        } else if self.parts.settings.span_ingest {
-            self.decide(owner, slot, Some(Evidence::Early));
-        }
-    }
-
-    fn late(
-        &mut self,
-        piece: &ScannedPiece,
-        place: PackedRef,
-        second: u32,
-        (remembered, cached): (Remembered, bool),
-    ) {
-        let decision = Decision {
-            trace: piece.trace,
-            policy: remembered.policy,
-            evidence: Evidence::Late,
-            first_second: second,
-            last_second: second,
-            thresholds: Vec::new(),
-            child: remembered.child,
-            grants: Vec::new(),
-            cached,
-        };
-        let spans = u64::from(place.spans());
-        add(
-            if remembered.keep {
-                &self.parts.stats.late_kept
-            } else {
-                &self.parts.stats.late_dropped
-            },
-            spans,
-        );
-        if cached {
-            self.parts.stats.count_cached(remembered.keep, spans);
-        }
-        self.push(
-            decision,
-            remembered.keep,
-            remembered.threshold,
-            (&[place], 0),
-        );
-    }
-
-    /// Decides a trace on what it has; `evidence` is what made it happen before its time.
-    pub(super) fn decide(&mut self, owner: usize, slot: u32, evidence: Option<Evidence>) {
-        let Some(partition) = self.partitions.get_mut(owner) else {
-            return;
-        };
-        let Some(skeleton) = partition.skeletons.get(slot).cloned() else {
-            return;
-        };
-        let mut places = std::mem::take(&mut self.places);
-        partition.skeletons.places(slot, &mut places);
-        let words = partition.skeletons.words(slot);
-        let state = State {
-            trace: skeleton.trace(),
-            fold: &skeleton.fold,
-            words,
-        };
-        let program = &self.parts.program;
-        if !self.percentiles.is_empty() {
-            self.values.clear();
-            self.values.extend(program.key_values(words));
-            self.percentiles
-                .thresholds(&self.values, &mut self.thresholds);
-        }
-        let in_time = match skeleton.root_seen {
-            _ if self.parts.settings.span_ingest => Evidence::Unmatched,
-            true => Evidence::Root,
-            false => Evidence::Complete,
-        };
-        let evidence = evidence.unwrap_or(in_time);
-        self.answers.clear();
-        let mut grants = Granting {
-            limits: &mut self.limits,
-            now: &mut self.budget_time,
-            answers: &mut self.answers,
-        };
-        let stats = &self.parts.stats;
-        let (spans, bytes) = (u64::from(skeleton.fold.spans), skeleton.bytes);
-        let count = |policy, vote| stats.count_vote(policy, vote, spans, bytes);
-        let verdict = match evidence {
-            Evidence::Early => match program.decide_piece(state, &mut grants, count) {
-                Some(verdict) => verdict,
-                None => {
-                    self.places = places;
-                    return;
-                }
-            },
-            evidence if evidence.unasked() => Verdict::NONE,
-            _ => program.decide(state, &self.thresholds, &mut grants, count),
-        };
-        if let Some(duration) = state
-            .duration()
-            .filter(|_| evidence.observes() && !self.percentiles.is_empty())
-        {
-            self.percentiles.observe(&self.values, duration, self.now);
-        }
-        stats.count_decision(verdict.policy, verdict.keep, evidence);
-        let decision = Decision {
-            trace: skeleton.trace(),
-            policy: verdict.policy,
-            evidence,
-            first_second: skeleton.first_second,
-            last_second: skeleton.last_second,
-            thresholds: self.thresholds.clone(),
-            child: verdict.child,
-            grants: self.answers.clone(),
-            cached: false,
-        };
-        let remembered = Remembered {
-            last_second: skeleton.last_second,
-            policy: verdict.policy,
-            child: verdict.child,
-            keep: verdict.keep,
-            threshold: verdict.threshold,
-            service: skeleton.service,
-        };
-        partition.remember(&decision, remembered, seconds(self.now), stats);
-        let named = partition.skeletons.named.pieces(slot) as usize;
-        let freed = partition.skeletons.close(slot);
-        let left = stats.undecided_traces.load(Ordering::Relaxed);
-        set(&stats.undecided_traces, left.saturating_sub(1));
-        self.release(skeleton.service, freed);
-        let pieces = (&places[..], named);
-        self.push(decision, verdict.keep, verdict.threshold, pieces);
-        self.places = places;
-    }
-
-    /// Of the places, the first `named` are named by `undecided` entries.
-    fn push(
-        &mut self,
-        decision: Decision,
-        keep: bool,
-        threshold: u64,
-        (places, named): (&[PackedRef], usize),
-    ) {
-        let extent = Extent::of(places);
-        let pressure = decision.evidence == Evidence::Pressure;
-        if keep {
-            self.batch.kept += extent.spans;
-            let now = seconds(self.now);
-            self.parts
-                .deliveries
-                .iter()
-                .for_each(|delivery| delivery.expect(now, places));
-            self.batch
-                .push(&Entry::Keep(decision, threshold, places.to_vec()));
-        } else {
-            *(if pressure {
-                &mut self.batch.dropped_pressure
-            } else {
-                &mut self.batch.dropped
-            }) += extent.spans;
-            self.batch.push(&Entry::Drop(decision, extent));
-        }
-        if self.limits.take_changed() {
-            self.batch.set_limits(self.limits.snapshot());
-        }
-        self.batch.last = self.batch.last.max(extent.last);
-        let (named, others) = places.split_at(named.min(places.len()));
-        self.batch.settled_named.extend_from_slice(named);
-        self.batch.settled.extend_from_slice(others);
-    }
-
     pub(super) fn account(&mut self, service: ServiceId) -> Option<&Account> {
         if self.accounts.len() <= service.0 as usize {
             self.accounts = self.parts.services.all();
@@ -643,7 +310,7 @@ impl Worker {
         }
     }
 
-    fn release(&mut self, service: ServiceId, bytes: u64) {
+    pub(super) fn release(&mut self, service: ServiceId, bytes: u64) {
         self.skeleton_bytes = self.skeleton_bytes.saturating_sub(bytes);
         if let Some(account) = self.account(service) {
             account.skeletons.fetch_sub(bytes, Ordering::Relaxed);

@@ -1,0 +1,191 @@
+//! From a frame of the log to the states of its traces: each piece goes to its undecided trace, after its decision, or opens
+//! a trace.
+
+use super::collector_table::Found;
+use super::coverage::Coverage;
+use super::evidence::Evidence;
+use super::packed::PackedRef;
+use super::recovery::seconds;
+use super::scanned::{Scanned, ScannedPiece};
+use super::skeletons::Skeletons;
+use super::stats::add;
+use super::worker::Worker;
+use crate::log::{FrameMeta, Ref};
+use crate::rules::Facts;
+use std::sync::Arc;
+
+impl Worker {
+    pub(super) fn frame(
+        &mut self,
+        position: u64,
+        stamp: u64,
+        meta: FrameMeta,
+        scanned: &Arc<Scanned>,
+    ) {
+        let new = position >= self.counted;
+        if !self.parts.sources.contains(&meta.source) {
+            if new {
+                add(&self.parts.stats.not_routed, u64::from(meta.spans));
+                add(&self.parts.stats.accepted, u64::from(meta.spans));
+            }
+            return;
+        }
+        let replayed = position < self.replay_end;
+        let spans_of = |piece: &ScannedPiece| u64::from(piece.taken);
+        let spans = scanned.pieces.iter().map(spans_of).sum();
+        if new {
+            add(&self.parts.stats.accepted, spans);
+        }
+        if !replayed {
+            self.begin(position, crate::otlp::index(scanned.pieces.len()), spans);
+            self.warm(scanned);
+        }
+        for piece in &scanned.pieces {
+            if replayed {
+                if self.coverage.covers(piece.trace, position, piece.offset) {
+                    continue;
+                }
+                self.begin(position, 1, spans_of(piece));
+            }
+            self.piece(position, seconds(stamp), piece, scanned);
+        }
+        if !replayed {
+            self.coverage = Coverage::default();
+        }
+        self.relieve_skeletons();
+    }
+
+    /// Pieces that no durable entry names yet.
+    fn begin(&mut self, position: u64, pieces: u32, spans: u64) {
+        self.undecided.add(position, pieces);
+        add(&self.parts.stats.undecided, spans);
+    }
+
+    fn piece(&mut self, position: u64, second: u32, piece: &ScannedPiece, scanned: &Arc<Scanned>) {
+        let place = Ref {
+            position,
+            offset: piece.offset,
+            length: piece.length,
+        };
+        let place = PackedRef::new(place, piece.taken);
+        if piece.spans.is_empty() {
+            return self.settle_filtered(piece.trace, place, second);
+        }
+        self.budget_time = self.budget_time.max(self.now);
+        if self.must_wait(piece) {
+            return self.block(piece, place, scanned);
+        }
+        self.route(piece, place, second, &scanned.facts);
+    }
+
+    /// To its undecided trace, after its decision, or into a new trace.
+    pub(super) fn route(
+        &mut self,
+        piece: &ScannedPiece,
+        place: PackedRef,
+        second: u32,
+        facts: &Facts,
+    ) {
+        let owner = self.owner_of(piece);
+        let slot = match self.find(owner, piece.trace, second) {
+            Found::Undecided(slot) => slot,
+            Found::Cached(remembered) => {
+                return self.late(piece, place, second, (remembered, true));
+            }
+            Found::Decided(remembered, since) => {
+                if let Some(since) = since {
+                    let age = second.saturating_sub(since);
+                    self.parts.stats.late_age.observe(u64::from(age));
+                }
+                return self.late(piece, place, second, (remembered, false));
+            }
+            Found::New => self.open(owner, piece, second),
+        };
+        self.fold(owner, slot, second, piece, place, facts);
+    }
+
+    fn open(&mut self, owner: usize, piece: &ScannedPiece, second: u32) -> u32 {
+        self.make_room(owner, second);
+        let Some(partition) = self.partitions.get_mut(owner) else {
+            return super::pages::NONE;
+        };
+        // The open batch closes at the next tick; N ticks later it is decided: a delay in (N, N+1].
+        let due = u64::from(second) + 1 + self.parts.settings.decision_wait;
+        let timed = partition.table.is_none().then_some(due);
+        let slot = partition
+            .skeletons
+            .open(piece.trace, piece.service, second, timed);
+        if let Some(table) = &mut partition.table {
+            table.open(piece.trace, slot, second, due);
+        }
+        let bytes = partition.skeletons.bytes_each();
+        add(&self.parts.stats.new_traces, 1);
+        add(&self.parts.stats.undecided_traces, 1);
+        self.charge(piece.service, bytes);
+        slot
+    }
+
+    fn fold(
+        &mut self,
+        owner: usize,
+        slot: u32,
+        second: u32,
+        piece: &ScannedPiece,
+        place: PackedRef,
+        facts: &Facts,
+    ) {
+        let Some(partition) = self.partitions.get_mut(owner) else {
+            return;
+        };
+        let Some((skeleton, words)) = partition.skeletons.state_mut(slot) else {
+            return;
+        };
+        let spans = piece.spans.start as usize..piece.spans.end as usize;
+        let root = spans.clone().any(|span| facts.is_root(span));
+        if self.parts.settings.span_ingest {
+            let program = &self.parts.program;
+            program.begin_piece(&mut skeleton.fold, words);
+        }
+        self.parts.program.fold_piece(
+            &self.parts.atoms,
+            &mut skeleton.fold,
+            words,
+            facts,
+            (spans, piece.size.traces),
+        );
+        // Where it is asked for, a trace's size is counted as the Collector counts it.
+        skeleton.bytes += match piece.size.resource_spans {
+            0 => u64::from(piece.length),
+            size => size,
+        };
+        skeleton.last_second = second;
+        let service = skeleton.service;
+        let oversize = skeleton.fold.spans > self.parts.settings.max_trace_spans
+            || skeleton.bytes > self.parts.settings.max_trace_bytes
+            || skeleton.pieces >= self.max_pieces;
+        if let Some(wait) = self
+            .parts
+            .settings
+            .decision_wait_after_root
+            .filter(|_| root)
+        {
+            let due = u64::from(second) + 1 + wait;
+            match &mut partition.table {
+                Some(table) => _ = table.root_received(piece.trace, due),
+                None => partition.skeletons.root_received(slot, due),
+            }
+        }
+        if partition.skeletons.add_piece(slot, place) {
+            self.charge(service, Skeletons::CHUNK_BYTES);
+        }
+        if oversize {
+            let evidence = match self.parts.settings.strict {
+                Some(_) => Evidence::TooLarge,
+                None => Evidence::Oversize,
+            };
+            self.decide(owner, slot, Some(evidence));
+        } else if self.parts.settings.span_ingest {
+            self.decide(owner, slot, Some(Evidence::Early));
+        }
+    }
+}
