@@ -1,7 +1,7 @@
 //! One span: the fields that every rule may need, and its attributes shown to a visitor.
 
 use super::TraceId;
-use super::value::{AnyValue, key_value};
+use super::value::{AnyValue, key_value, plain_text};
 use super::wire::{Cursor, WireError};
 
 /// `Status.code` as OTLP numbers it.
@@ -127,8 +127,13 @@ pub(crate) fn scan_span<'a>(
     while let Some((number, field)) = cursor.next()? {
         match number {
             9 => {
-                let (key, value) = key_value(field.bytes()?, 0)?;
-                visitor.span_attribute(key, value);
+                let pair = field.bytes()?;
+                if let Some((key, text)) = plain_text(pair) {
+                    visitor.span_attribute(key, AnyValue::Str(text));
+                } else {
+                    let (key, value) = key_value(pair, 0)?;
+                    visitor.span_attribute(key, value);
+                }
             }
             1 => trace = field.bytes()?,
             2 => span = field.bytes()?,

@@ -42,6 +42,19 @@ pub(crate) fn key_value(message: &[u8], depth: u32) -> Result<(&[u8], AnyValue<'
     any_pair(message, depth)
 }
 
+/// The key and the text of a message that is just a key and a text: most attributes are. Apart from [`key_value`], so
+/// that they stay in registers: an [`AnyValue`] goes through memory, written in words and read in pairs of words, and the
+/// processor waits for that.
+#[inline(always)]
+pub(super) fn plain_text(message: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (key, value) = plain_pair(message)?;
+    let [0x0a, rest @ ..] = value else {
+        return None;
+    };
+    let (length, text) = short_length(rest)?;
+    (text.len() == length).then_some((key, text))
+}
+
 /// Any form of the message: other fields, repeated ones, long keys.
 #[cold]
 #[inline(never)]

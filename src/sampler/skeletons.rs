@@ -324,14 +324,17 @@ impl Skeletons {
         let Some(skeleton) = self.slab.get(slot) else {
             return;
         };
+        if skeleton.chunks.first == NONE {
+            return read_steps(&skeleton.trail, skeleton.pieces, out);
+        }
+        // A place may begin in one stretch and end in the next.
+        let mut bytes = skeleton.trail.to_vec();
         let mut next = skeleton.chunks.first;
-        let chunks = std::iter::from_fn(|| {
-            let chunk = self.chunks.get(next)?;
+        while let Some(chunk) = self.chunks.get(next) {
+            bytes.extend_from_slice(&chunk.places);
             next = chunk.next;
-            Some(chunk.places)
-        });
-        let bytes = skeleton.trail.into_iter().chain(chunks.flatten());
-        read_steps(bytes, skeleton.pieces, out);
+        }
+        read_steps(&bytes, skeleton.pieces, out);
     }
 
     /// Takes a decided trace out; the bytes that it frees.

@@ -54,27 +54,15 @@ impl Step {
 }
 
 /// Reads `pieces` steps off `bytes`; fewer when they end before.
-pub(crate) fn read_steps(
-    mut bytes: impl Iterator<Item = u8>,
-    pieces: u32,
-    out: &mut Vec<PackedRef>,
-) {
+pub(crate) fn read_steps(mut bytes: &[u8], pieces: u32, out: &mut Vec<PackedRef>) {
     let mut position = 0_u64;
     for _ in 0..pieces {
-        let mut number = || {
-            let mut value = 0;
-            for shift in (0..64).step_by(7) {
-                let byte = bytes.next()?;
-                value |= u64::from(byte & 0x7f) << shift;
-                if byte < 0x80 {
-                    return Some(value);
-                }
-            }
-            None
-        };
-        let (Some(behind), Some(offset), Some(length), Some(spans)) =
-            (number(), number(), number(), number())
-        else {
+        let (Some(behind), Some(offset), Some(length), Some(spans)) = (
+            number(&mut bytes),
+            number(&mut bytes),
+            number(&mut bytes),
+            number(&mut bytes),
+        ) else {
             return;
         };
         position = position.wrapping_add(behind);
@@ -85,6 +73,20 @@ pub(crate) fn read_steps(
             length: small(length),
         };
         out.push(PackedRef::new(place, small(spans)));
+    }
+}
+
+#[inline]
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let (mut value, mut shift) = (0, 0);
+    loop {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if *byte < 0x80 {
+            return Some(value);
+        }
+        shift += 7;
     }
 }
 
@@ -119,7 +121,7 @@ mod tests {
                 last = place.place().position;
             }
             let mut found = Vec::new();
-            read_steps(bytes.into_iter(), u32::MAX, &mut found);
+            read_steps(&bytes, u32::MAX, &mut found);
             prop_assert_eq!(found, places);
         }
     }
