@@ -6,9 +6,8 @@
 //! for the evidence `complete` no piece left out that came before its tick.
 
 use super::check_waiting::WaitingCheck;
-use super::entry::{BatchMeta, Decision, Entries, Entry, Extent};
+use super::entry::{BatchMeta, Decision, Entries, Entry, Extent, address};
 use super::evidence::Evidence;
-use super::front::address;
 use super::recovery::seconds;
 use super::scanned::{Scanned, ScannedPiece};
 use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream};
@@ -289,23 +288,22 @@ impl Checker<'_> {
         }
     }
 
-    /// The lines that name a piece: the one of a `filtered` entry alone, else those that span it.
+    /// The lines that name a piece: those of it alone, else those that span it.
     fn naming(&self, trace: TraceId, position: u64, offset: u32) -> Vec<usize> {
         let lines = self.by_trace.get(&trace).map_or(&[][..], Vec::as_slice);
-        let naming = |filtered: bool| {
+        let naming = |alone: bool| {
             let names = |line: &&usize| {
-                self.lines.get(**line).is_some_and(|line| {
-                    (line.decision.evidence == Evidence::Filtered) == filtered
-                        && line.names(position, offset)
-                })
+                self.lines
+                    .get(**line)
+                    .is_some_and(|line| line.is_of_piece() == alone && line.names(position, offset))
             };
             lines.iter().filter(names).copied().collect::<Vec<_>>()
         };
-        let filtered = naming(true);
-        if filtered.is_empty() {
+        let alone = naming(true);
+        if alone.is_empty() {
             naming(false)
         } else {
-            filtered
+            alone
         }
     }
 
@@ -417,20 +415,33 @@ impl Checker<'_> {
             let mut last: Option<u64> = None;
             let lines = numbers.iter().filter_map(|number| lines.get(*number));
             for line in lines.filter(|line| line.decision.evidence != Evidence::Filtered) {
-                if last.is_some_and(|last| line.extent.first <= last) {
+                // A late piece may lie in the frame of the one before it.
+                let late = line.decision.evidence == Evidence::Late;
+                let first = line.extent.first + u64::from(late);
+                if last.is_some_and(|last| first <= last) {
                     self.problem(|| {
                         format!("trace {trace}: two entries name the same stretch of the log")
                     });
                 }
-                last = Some(line.extent.last.max(last.unwrap_or_default()));
+                let end = if line.is_of_piece() {
+                    line.extent.first
+                } else {
+                    line.extent.last
+                };
+                last = Some(end.max(last.unwrap_or_default()));
             }
         }
     }
 }
 
 impl Line {
+    /// A drop of one piece; a keep says which pieces it has.
+    fn is_of_piece(&self) -> bool {
+        !self.keep && self.decision.is_of_piece(self.extent)
+    }
+
     fn names(&self, position: u64, offset: u32) -> bool {
-        if self.decision.evidence == Evidence::Filtered {
+        if self.is_of_piece() {
             self.extent.last == address(position, offset)
         } else if self.keep {
             self.places.contains(&(position, offset))

@@ -1,11 +1,10 @@
 //! On restart: which pieces of the span log are named by entries already.
 //!
 //! A verdict freezes the pieces that had come, and all pieces of a trace between an entry's first and last are in it; so
-//! a piece is covered when an entry of its trace spans its position. An entry of the evidence `filtered` covers one piece
-//! alone: others of its trace may lie in the same frame, and be undecided.
+//! a piece is covered when an entry of its trace spans its position. Entries of late and filtered pieces cover one piece alone:
+//! others of its trace may lie in the same frame, and be undecided.
 
-use super::entry::Extent;
-use super::front::address;
+use super::entry::{Extent, address};
 use crate::otlp::TraceId;
 use hashbrown::{HashMap, HashSet};
 
@@ -13,7 +12,7 @@ use hashbrown::{HashMap, HashSet};
 pub(crate) struct Coverage {
     extents: HashMap<TraceId, Vec<(u64, u64)>>,
     /// By trace and address.
-    filtered: HashSet<(TraceId, u64)>,
+    pieces: HashSet<(TraceId, u64)>,
 }
 
 impl Coverage {
@@ -24,13 +23,13 @@ impl Coverage {
             .push((extent.first, extent.last));
     }
 
-    /// The entry of a piece of which processors had left nothing.
-    pub(crate) fn add_filtered(&mut self, trace: TraceId, extent: Extent) {
-        self.filtered.insert((trace, extent.last));
+    /// The extent of one piece alone.
+    pub(crate) fn add_piece(&mut self, trace: TraceId, extent: Extent) {
+        self.pieces.insert((trace, extent.last));
     }
 
     pub(crate) fn covers(&self, trace: TraceId, position: u64, offset: u32) -> bool {
-        if self.filtered.contains(&(trace, address(position, offset))) {
+        if self.pieces.contains(&(trace, address(position, offset))) {
             return true;
         }
         let extents = self

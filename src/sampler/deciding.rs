@@ -154,7 +154,10 @@ impl Worker {
         threshold: u64,
         (places, named): (&[PackedRef], usize),
     ) {
-        let extent = Extent::of(places);
+        let extent = match places {
+            [late] if !keep && decision.evidence == Evidence::Late => Extent::of_piece(*late),
+            places => Extent::of(places),
+        };
         let pressure = decision.evidence == Evidence::Pressure;
         if keep {
             self.batch.kept += extent.spans;

@@ -51,7 +51,13 @@ pub(crate) struct Decision {
     pub(crate) cached: bool,
 }
 
-/// The pieces of a drop.
+/// Where a piece lies, as a number of its own: no frame begins there.
+pub(crate) fn address(position: u64, offset: u32) -> u64 {
+    position + u64::from(offset)
+}
+
+/// The pieces of a drop: between two frames, or one alone. Late and filtered pieces have an entry each, and another piece
+/// of their trace may lie in the same frame; so `last` is then the piece's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Extent {
     pub(crate) first: u64,
@@ -66,6 +72,24 @@ impl Extent {
             last: places.last().map_or(0, |place| place.place().position),
             spans: places.iter().map(|place| u64::from(place.spans())).sum(),
         }
+    }
+
+    /// One piece alone.
+    pub(crate) fn of_piece(packed: PackedRef) -> Self {
+        let place = packed.place();
+        Self {
+            first: place.position,
+            last: address(place.position, place.offset),
+            spans: u64::from(packed.spans()),
+        }
+    }
+}
+
+impl Decision {
+    /// Its extent, when it is that of a drop, is of one piece alone. Late drops of older logs name the frame.
+    pub(crate) fn is_of_piece(&self, extent: Extent) -> bool {
+        let alone = matches!(self.evidence, Evidence::Late | Evidence::Filtered);
+        alone && extent.last > extent.first
     }
 }
 

@@ -48,11 +48,6 @@ pub(super) fn see(
     Some(Seen { facts, size })
 }
 
-/// The address of a piece: what a `filtered` entry names.
-pub(super) fn address(position: u64, offset: u32) -> u64 {
-    position + u64::from(offset)
-}
-
 impl Worker {
     /// A frame that came live, as the processors leave it. A piece that cannot be read is taken as it came.
     pub(super) fn behind_front(&mut self, position: u64, scanned: Arc<Scanned>) -> Arc<Scanned> {
@@ -101,17 +96,10 @@ impl Worker {
             grants: Vec::new(),
             cached: false,
         };
-        let Ref {
-            position, offset, ..
-        } = place.place();
-        let extent = Extent {
-            first: position,
-            last: address(position, offset),
-            spans: u64::from(place.spans()),
-        };
+        let extent = Extent::of_piece(place);
         self.batch.filtered += extent.spans;
         self.batch.push(&Entry::Drop(decision, extent));
-        self.batch.last = self.batch.last.max(position);
+        self.batch.last = self.batch.last.max(extent.last);
         self.batch.settled.push(place);
     }
 }

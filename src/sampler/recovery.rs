@@ -223,6 +223,17 @@ impl Recovered {
         }
     }
 
+    fn cover(&mut self, place: Place, decision: &Decision, extent: Extent) {
+        if extent.last < place.point.decide {
+            return;
+        }
+        if decision.is_of_piece(extent) {
+            self.coverage.add_piece(decision.trace, extent);
+        } else {
+            self.coverage.add(decision.trace, extent);
+        }
+    }
+
     /// `threshold` is that of a keep.
     fn take_decision(
         &mut self,
@@ -233,9 +244,7 @@ impl Recovered {
     ) {
         if decision.evidence == Evidence::Filtered {
             self.snapshot.filtered += extent.spans;
-            if extent.last >= place.point.decide {
-                self.coverage.add_filtered(decision.trace, extent);
-            }
+            self.cover(place, decision, extent);
             return;
         }
         let keep = threshold.is_some();
@@ -249,9 +258,7 @@ impl Recovered {
         if decision.evidence != Evidence::Late {
             self.waiting.remove(&decision.trace);
         }
-        if extent.last >= place.point.decide {
-            self.coverage.add(decision.trace, extent);
-        }
+        self.cover(place, decision, extent);
         self.recalled.push(Recalled {
             trace: decision.trace,
             // Entries do not tell the service.

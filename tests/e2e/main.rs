@@ -12,6 +12,7 @@ mod support;
 mod embed;
 mod exporters;
 mod pipelines;
+mod processors;
 mod receivers;
 mod sdk;
 mod start;

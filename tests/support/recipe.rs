@@ -26,6 +26,9 @@ pub(crate) struct Recipe {
     pub(crate) policies: &'static str,
     /// Id and settings, as YAML.
     pub(crate) exporters: Vec<(String, String)>,
+    /// Processors before `tail_sampling`, and behind it.
+    pub(crate) front: Vec<(String, String)>,
+    pub(crate) back: Vec<(String, String)>,
 }
 
 impl Recipe {
@@ -41,7 +44,19 @@ impl Recipe {
             buffer: Buffer::Disk,
             policies,
             exporters,
+            front: Vec::new(),
+            back: Vec::new(),
         }
+    }
+
+    pub(crate) fn front(mut self, id: &str, settings: &str) -> Self {
+        self.front.push((id.to_owned(), settings.to_owned()));
+        self
+    }
+
+    pub(crate) fn back(mut self, id: &str, settings: &str) -> Self {
+        self.back.push((id.to_owned(), settings.to_owned()));
+        self
     }
 
     pub(crate) fn decision_wait(mut self, seconds: u32) -> Self {
@@ -69,17 +84,17 @@ impl Recipe {
             Buffer::Memory => "{memory: {}}".to_owned(),
         };
         let (wait, policies) = (self.decision_wait, self.policies);
-        let (mut exporters, mut ids) = (String::new(), Vec::new());
-        for (id, settings) in &self.exporters {
-            writeln!(exporters, "  {id}: {settings}").unwrap();
-            ids.push(id.as_str());
-        }
-        let ids = ids.join(", ");
+        let (exporters, ids) = section(&self.exporters);
+        let (front, mut order) = section(&self.front);
+        let (back, behind) = section(&self.back);
+        order.push("tail_sampling");
+        order.extend(behind);
+        let (ids, order) = (ids.join(", "), order.join(", "));
         format!(
             "receivers:
   otlp: {{protocols: {{grpc: {{endpoint: '127.0.0.1:{grpc}'}}, http: {{endpoint: '127.0.0.1:{http}'}}}}}}
 processors:
-  tail_sampling:
+{front}{back}  tail_sampling:
     decision_wait: {wait}s
     buffer: {buffer}
     memory: {{total: 256MiB}}
@@ -89,8 +104,17 @@ exporters:
 service:
   telemetry: {{metrics: {{address: '127.0.0.1:{metrics}'}}}}
   pipelines:
-    traces: {{receivers: [otlp], processors: [tail_sampling], exporters: [{ids}]}}
+    traces: {{receivers: [otlp], processors: [{order}], exporters: [{ids}]}}
 "
         )
     }
+}
+
+/// Components as YAML, and their ids.
+fn section(components: &[(String, String)]) -> (String, Vec<&str>) {
+    let mut text = String::new();
+    for (id, settings) in components {
+        writeln!(text, "  {id}: {settings}").unwrap();
+    }
+    (text, components.iter().map(|(id, _)| id.as_str()).collect())
 }

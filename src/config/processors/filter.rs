@@ -44,22 +44,24 @@ pub(super) fn decode(item: &Item<'_>) -> Option<FilterSettings> {
         at.error(format!("`{second}` cannot stand beside `{first}`"));
         return None;
     }
-    let propagate = error_mode?.is_some_and(|mode| mode == ErrorMode::Propagate);
-    let settings = FilterSettings {
-        groups: match (&traces, &conditions) {
-            (Some(traces), _) => vec![by_context(traces, propagate)?],
-            (None, Some(conditions)) => inferred(conditions, propagate)?,
-            (None, None) => Vec::new(),
-        },
-        spans: match &spans {
-            Some(spans) => matching::rule(&mut spans.fields()?)?,
-            None => MatchRule::default(),
-        },
+    let propagate = error_mode.flatten() == Some(ErrorMode::Propagate);
+    let groups = match (&traces, &conditions) {
+        (Some(traces), _) => by_context(traces, propagate).map(|group| vec![group]),
+        (None, Some(conditions)) => inferred(conditions, propagate),
+        (None, None) => Some(Vec::new()),
+    };
+    let spans = match &spans {
+        Some(spans) => matching::rule(&mut spans.fields()?),
+        None => Some(MatchRule::default()),
     };
     if first.is_none() {
         item.warning("filters nothing: there are no conditions for traces");
     }
-    Some(settings)
+    error_mode?;
+    Some(FilterSettings {
+        groups: groups?,
+        spans: spans?,
+    })
 }
 
 /// `None` inside when it is not set: the Collector's default is `ignore`.

@@ -220,6 +220,28 @@ fn a_piece_beside_one_that_is_left_out_is_decided_after_a_restart() {
     run(&happenings).unwrap();
 }
 
+/// Late pieces of two services in one frame have an entry each.
+#[test]
+fn late_pieces_of_one_frame_are_told_apart() {
+    let both = |gone| {
+        vec![
+            (0, 0, false, gone),
+            (0, 1, false, false),
+            (1, 0, true, gone),
+            (1, 1, true, false),
+        ]
+    };
+    let happenings = [
+        Happening::Send(both(false)),
+        Happening::Seconds(5),
+        Happening::Send(both(false)),
+        Happening::Restart,
+        Happening::Send(both(true)),
+        Happening::Restart,
+    ];
+    run(&happenings).unwrap();
+}
+
 /// Checked with other processors than those that were there, the log is not what it should be.
 #[test]
 fn the_checker_knows_the_processors() {

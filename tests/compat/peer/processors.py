@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Plays the processors' cases through the real Collector: processors.py ENGINE [FOLDER]
+"""Plays the processors' cases through the real Collector: processors.py record|check ENGINE
 
-FOLDER (tests/data/processors) holds `cases.json`: requests by name, and cases, each with processors in their order and the
-name of a request. `answers.json` is written beside it: for each case what the Collector sent on, `null` when that was
-nothing, or `"refused"` when the sender got an error. All cases run as pipelines of one process. Python 3.11, nothing else.
+`tests/data/processors/cases.json` holds requests by name, and cases, each with processors in their order and the name of a
+request. `answers.json` beside it is written, or compared with: for each case what the Collector sent on, `null` when that
+was nothing, or `"refused"` when the sender got an error. All cases run as pipelines of one process. Python 3.11, nothing
+else.
 """
 import asyncio
 import json
@@ -61,8 +62,8 @@ def config(cases, ports, backend):
     return out
 
 
-async def main(engine, folder):
-    file = json.loads((folder / "cases.json").read_text())
+async def main(mode, engine):
+    file = json.loads((FOLDER / "cases.json").read_text())
     requests, cases = file["requests"], file["cases"]
     backend = Backend()
     await backend.start()
@@ -90,10 +91,16 @@ async def main(engine, folder):
         finally:
             process.terminate()
             await process.wait()
+    if mode == "check":
+        recorded = json.loads((FOLDER / "answers.json").read_text())
+        differ = [name for name, answer in answers.items() if recorded.get(name) != answer]
+        print(f"{len(answers)} answers, {len(differ)} differ", *differ)
+        return len(differ) > 0
     text = ",\n".join(f" {json.dumps(name)}: {json.dumps(answer, separators=SHORT)}" for name, answer in answers.items())
-    (folder / "answers.json").write_text("{\n" + text + "\n}\n")
+    (FOLDER / "answers.json").write_text("{\n" + text + "\n}\n")
     print(f"{len(answers)} answers")
+    return False
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else FOLDER))
+    sys.exit(asyncio.run(main(*sys.argv[1:])))
