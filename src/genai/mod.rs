@@ -27,7 +27,6 @@ mod settle;
 mod spotter;
 #[cfg(test)]
 mod tests;
-mod text_keys;
 mod texts;
 mod trace_record;
 mod trace_scores;
@@ -42,7 +41,6 @@ pub use recorder::Recorder;
 pub use reference::reference;
 pub use scores::{Score, Scores};
 pub use spotter::Spotter;
-pub use text_keys::TEXT_KEYS;
 pub use trace_record::{TraceRecord, hash_id};
 pub use trace_scores::TraceScore;
 pub use words::{Finish, Kind, Layer, Operation, Stand, TextField};

@@ -7,7 +7,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 #[path = "../../../tests/support/backwards.rs"]
-#[allow(unreachable_pub, reason = "shared with the end-to-end tests")]
+#[allow(
+    unreachable_pub,
+    clippy::duplicate_mod,
+    reason = "shared with other tests"
+)]
 mod backwards;
 
 /// The requests of each case in a folder, in order.

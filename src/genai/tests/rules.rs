@@ -1,13 +1,9 @@
 //! Rules of reading that no recording shows: engines, units, clamps, placeholders, evaluations, doubtful spans.
 
-use super::spans::{Made, SECOND, made};
+use super::spans::{Made, SECOND, dialects, made};
 use crate::genai::{Anomaly, Dialects, Finish, Kind, SpanRecord, Stand};
 
 const MS: u64 = 1_000_000;
-
-fn dialects() -> Dialects {
-    Dialects::with("").unwrap()
-}
 
 /// What the table says of the span, in one line.
 fn line(dialects: &Dialects, span: Made) -> String {
@@ -159,7 +155,7 @@ fn times_are_read_in_the_unit_of_their_dialect() {
     let key = "gen_ai.server.time_to_first_token";
     let check = |span: Made, expected: Option<u64>| {
         let name = format!("{span:?}");
-        assert_eq!(span.record(&dialects).unwrap().ttft, expected, "{name}");
+        assert_eq!(span.record(dialects).unwrap().ttft, expected, "{name}");
     };
     check(chat().with(key, 0.25), Some(250 * MS));
     check(
@@ -217,7 +213,7 @@ fn times_are_read_in_the_unit_of_their_dialect() {
 fn engines_tell_queue_prefill_and_decode() {
     let dialects = dialects();
     let times = |span: Made| {
-        let record = span.record(&dialects).unwrap();
+        let record = span.record(dialects).unwrap();
         (
             record.queue,
             record.prefill,
@@ -240,7 +236,7 @@ fn engines_tell_queue_prefill_and_decode() {
         .server()
         .with("gen_ai.latency.time_in_queue", -48.0);
     assert_eq!(times(requeued.clone()).0, None);
-    assert_eq!(requeued.anomalies(&dialects).of(Anomaly::Negative), 1);
+    assert_eq!(requeued.anomalies(dialects).of(Anomaly::Negative), 1);
     let rtp = made("x")
         .with("gen_ai.system", "rtp_llm")
         .with("gen_ai.latency.time_in_model_prefill", 5_000_000);
@@ -263,7 +259,7 @@ fn counts_are_of_the_convention() {
     let dialects = dialects();
     let chat = || made("chat").with("gen_ai.operation.name", "chat");
     let tokens = |span: Made| {
-        let record = span.record(&dialects).unwrap();
+        let record = span.record(dialects).unwrap();
         (
             record.input_tokens,
             record.output_tokens,
@@ -285,7 +281,7 @@ fn counts_are_of_the_convention() {
         .with("gen_ai.usage.output_tokens", "");
     assert_eq!(tokens(words.clone()), (Some(57), None, None));
     assert_eq!(
-        words.anomalies(&dialects).of(Anomaly::Malformed),
+        words.anomalies(dialects).of(Anomaly::Malformed),
         0,
         "an empty text is absent"
     );
@@ -298,7 +294,7 @@ fn counts_are_of_the_convention() {
         .with("gen_ai.usage.input_tokens", 200_000_000)
         .with("gen_ai.usage.output_tokens", -1);
     assert_eq!(tokens(absurd.clone()), (None, None, None));
-    let anomalies = absurd.anomalies(&dialects);
+    let anomalies = absurd.anomalies(dialects);
     assert_eq!(
         (
             anomalies.of(Anomaly::TooLarge),
@@ -313,7 +309,7 @@ fn errors_have_many_marks() {
     let dialects = dialects();
     let chat = || made("chat").with("gen_ai.operation.name", "chat");
     let error = |span: Made| {
-        let record = span.record(&dialects).unwrap();
+        let record = span.record(dialects).unwrap();
         (record.error, record.error_type)
     };
     let class = |name: &str| (true, Some(name.to_owned()));
@@ -351,7 +347,7 @@ fn finish_reasons_come_as_lists_json_and_words() {
     let dialects = dialects();
     let chat = || made("chat").with("gen_ai.operation.name", "chat");
     let check = |span: Made, expected: &[Finish]| {
-        let found: Vec<Finish> = span.record(&dialects).unwrap().finish.iter().collect();
+        let found: Vec<Finish> = span.record(dialects).unwrap().finish.iter().collect();
         assert_eq!(found, expected);
     };
     check(
@@ -398,12 +394,12 @@ fn placeholders_and_floods_are_absent() {
     for value in ["", "__REDACTED__", "redacted", "None", &long] {
         let record = chat()
             .with("gen_ai.request.model", value)
-            .record(&dialects)
+            .record(dialects)
             .unwrap();
         assert_eq!(record.request_model, None, "{value}");
     }
     let flood = chat().with("gen_ai.request.model", long.as_str());
-    assert_eq!(flood.anomalies(&dialects).of(Anomaly::TooLong), 1);
+    assert_eq!(flood.anomalies(dialects).of(Anomaly::TooLong), 1);
     for (value, expected) in [
         ("OpenAI", Some("openai")),
         ("azure", Some("azure.ai.openai")),
@@ -413,7 +409,7 @@ fn placeholders_and_floods_are_absent() {
     ] {
         let record = chat()
             .with("gen_ai.system", value)
-            .record(&dialects)
+            .record(dialects)
             .unwrap();
         assert_eq!(record.provider.as_deref(), expected, "{value}");
     }
@@ -440,7 +436,7 @@ fn evaluations_are_joined() {
         .with("evaluations.0.evaluation.name", "hallucination")
         .with("evaluations.0.evaluation.score", "0.9")
         .with("evaluations.0.evaluation.label", "bad");
-    let record = inline.record(&dialects).unwrap();
+    let record = inline.record(dialects).unwrap();
     assert_eq!(record.kind, Kind::Evaluator);
     assert_eq!(
         scores(&record),
@@ -453,7 +449,7 @@ fn evaluations_are_joined() {
         .with("gen_ai.evaluation.name", "relevance")
         .with("gen_ai.evaluation.score.value", 0.5);
     assert_eq!(
-        scores(&otel.record(&dialects).unwrap()),
+        scores(&otel.record(dialects).unwrap()),
         [named("relevance", 0.5, None)]
     );
     let event = |name: &'static str, value: &'static str| {
@@ -467,14 +463,14 @@ fn evaluations_are_joined() {
         .event("gen_ai.evaluation.result", 1, &event("a", "0.1"))
         .event("gen_ai.evaluation.result", 2, &event("b", "0.2"));
     assert_eq!(
-        scores(&events.record(&dialects).unwrap()),
+        scores(&events.record(dialects).unwrap()),
         [named("a", 0.1, None), named("b", 0.2, None)]
     );
     let old = made("x")
         .with("gen_ai.operation.name", "chat")
         .with("gen_ai.eval.groundedness", 4);
     assert_eq!(
-        scores(&old.record(&dialects).unwrap()),
+        scores(&old.record(dialects).unwrap()),
         [named("groundedness", 4.0, None)]
     );
     let mut many = made("x").with("openinference.span.kind", "EVALUATOR");
@@ -482,15 +478,10 @@ fn evaluations_are_joined() {
         many = many.with(&format!("evaluations.{number}.evaluation.score"), number);
     }
     assert_eq!(
-        many.clone()
-            .record(&dialects)
-            .unwrap()
-            .scores
-            .iter()
-            .count(),
+        many.clone().record(dialects).unwrap().scores.iter().count(),
         4
     );
-    assert_eq!(many.anomalies(&dialects).of(Anomaly::TooManyScores), 2);
+    assert_eq!(many.anomalies(dialects).of(Anomaly::TooManyScores), 2);
 }
 
 #[test]
@@ -499,7 +490,7 @@ fn a_gateway_by_its_service_and_an_engine_below_it() {
     let engine = made("llm_request")
         .server()
         .service("litellm-proxy")
-        .record(&dialects)
+        .record(dialects)
         .unwrap();
     assert_eq!(engine.stand, Stand::Engine);
 }

@@ -11,6 +11,14 @@ use opentelemetry_proto::tonic::trace::v1::{
     ResourceSpans, ScopeSpans, Span, Status, TracesData, span::Event,
 };
 use prost::Message;
+use std::sync::LazyLock;
+
+static DIALECTS: LazyLock<Dialects> = LazyLock::new(|| Dialects::with("").unwrap());
+
+/// The built-in table.
+pub(super) fn dialects() -> &'static Dialects {
+    &DIALECTS
+}
 
 pub(super) const START: u64 = 1_700_000_000_000_000_000;
 pub(super) const SECOND: u64 = 1_000_000_000;

@@ -1,7 +1,7 @@
 //! Folding a trace: one call seen by many counts once, many calls add up, and no order matters.
 
 use super::played::numbered;
-use super::spans::{Made, SECOND, made};
+use super::spans::{Made, SECOND, dialects, made};
 use crate::genai::{Dialects, SpanRecord, TraceRecord, hash_id};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ fn engine(input: i32, output: i32) -> Made {
 
 #[test]
 fn a_call_that_four_layers_saw_counts_once() {
-    let dialects = Dialects::with("").unwrap();
+    let dialects = dialects();
     let framework = made("ChatOpenAI")
         .scope("langsmith")
         .with("langsmith.span.kind", "llm")
@@ -49,7 +49,7 @@ fn a_call_that_four_layers_saw_counts_once() {
         .scope("com.anthropic.sdk.python")
         .with("gen_ai.response.time_to_first_chunk", 0.3);
     let trace = fold(
-        &dialects,
+        dialects,
         vec![chat(57, 23), framework, chain, gateway, sdk, engine(57, 23)],
     );
     assert_eq!(
@@ -71,7 +71,7 @@ fn a_call_that_four_layers_saw_counts_once() {
 
 #[test]
 fn calls_of_an_agent_add_up() {
-    let dialects = Dialects::with("").unwrap();
+    let dialects = dialects();
     let agent = made("invoke_agent")
         .with("gen_ai.operation.name", "invoke_agent")
         .with("gen_ai.usage.input_tokens", 90);
@@ -91,7 +91,7 @@ fn calls_of_an_agent_add_up() {
         vectors,
         engine(30, 1),
     ];
-    let trace = fold(&dialects, spans);
+    let trace = fold(dialects, spans);
     assert_eq!(
         (trace.calls(), trace.input_tokens(), trace.output_tokens()),
         (2, Some(90), Some(3))
@@ -104,22 +104,22 @@ fn calls_of_an_agent_add_up() {
 
 #[test]
 fn usage_comes_from_who_has_it() {
-    let dialects = Dialects::with("").unwrap();
+    let dialects = dialects();
     let stream = made("chat m")
         .with("gen_ai.operation.name", "chat")
         .with("gen_ai.request.stream", true);
-    let trace = fold(&dialects, vec![stream, engine(57, 23)]);
+    let trace = fold(dialects, vec![stream, engine(57, 23)]);
     assert_eq!((trace.calls(), trace.input_tokens()), (1, Some(57)));
     // A gateway that tried twice is two calls to it and one to the caller.
     let tries = [chat(0, 0).status(2), chat(57, 23)].map(|span| span.service("ai-gateway"));
-    let trace = fold(&dialects, [vec![chat(57, 23)], tries.to_vec()].concat());
+    let trace = fold(dialects, [vec![chat(57, 23)], tries.to_vec()].concat());
     assert_eq!(
         (trace.calls(), trace.failed_calls(), trace.input_tokens()),
         (1, 0, Some(57))
     );
     assert_eq!(
         fold(
-            &dialects,
+            dialects,
             vec![made("x").with("gen_ai.operation.name", "chat")]
         )
         .input_tokens(),
@@ -152,7 +152,7 @@ fn records() -> impl Strategy<Value = Vec<SpanRecord<u64>>> {
         0_i32..3,
     );
     prop::collection::vec(one, 0..9).prop_map(|all| {
-        let dialects = Dialects::with("").unwrap();
+        let dialects = dialects();
         all.into_iter()
             .map(|(place, start, tokens, model, judged, status)| {
                 let mut span = match place {
@@ -180,7 +180,7 @@ fn records() -> impl Strategy<Value = Vec<SpanRecord<u64>>> {
                         );
                 }
                 let mut record = numbered(
-                    &span.status(status).record(&dialects).unwrap(),
+                    &span.status(status).record(dialects).unwrap(),
                     &mut HashMap::new(),
                 );
                 record.start += start * 16;
