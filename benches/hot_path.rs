@@ -22,6 +22,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use prost::Message;
 use std::hint::black_box;
 use std::sync::Arc;
+use tailwater::genai::{Dialects, Recorder};
 use tailwater::otlp::{Blind, Stitch, scan, split};
 use tailwater::rules::ottl::{Condition, Context, SpanView};
 use tailwater::rules::{
@@ -118,7 +119,8 @@ fn compile(keywords: usize) -> (Program, Atoms) {
     let program = Compiler::new(&mut builder, Semantics::default())
         .compile(&policies)
         .expect("the policies compile");
-    let keys = TextKeys::new(tailwater::genai::TEXT_KEYS.iter().copied());
+    let dialects = Dialects::with("").expect("the table is sound");
+    let keys = TextKeys::new(dialects.text_keys().map(|(key, _)| key));
     let atoms = builder
         .build(keys, Arc::new(ValueIds::default()))
         .expect("the keywords fit");
@@ -133,6 +135,7 @@ fn benches(c: &mut Criterion) {
     let request = spans::requests(0, 34, 512, 2048, false).swap_remove(0);
     layout(c, &request);
     conditions(c);
+    dialects(c);
 }
 
 /// OTTL conditions on one span with a prompt of 2 KiB; the keys are those of its first and last attribute and of none.
@@ -183,6 +186,52 @@ fn conditions(c: &mut Criterion) {
         });
     }
     group.finish();
+}
+
+/// The plain scan and the one that reads model calls, over spans that are none, that are some, and as libraries write them.
+fn dialects(c: &mut Criterion) {
+    let dialects = Dialects::with("").expect("the table is sound");
+    for (name, request) in [
+        ("other spans", spans::alike(false, 512, 2048)),
+        ("calls", spans::alike(true, 512, 2048)),
+        ("recorded calls", recorded()),
+    ] {
+        let count = scan(&request, &mut Blind).expect("sound").spans() as u64;
+        let mut group = c.benchmark_group(format!("dialects/{name}"));
+        group.throughput(Throughput::Elements(count));
+        group.bench_function("plain scan", |b| {
+            b.iter(|| scan(black_box(&request), &mut Blind));
+        });
+        group.bench_function("scan with all dialects", |b| {
+            b.iter(|| {
+                let mut tokens = 0;
+                let mut recorder = Recorder::new(&dialects, |_, _, record| {
+                    tokens += record.input_tokens.unwrap_or(0);
+                });
+                let scanned = scan(black_box(&request), &mut recorder);
+                black_box((scanned, tokens))
+            });
+        });
+        group.finish();
+    }
+}
+
+/// The streams and tool calls of four libraries, one request behind the other: together they are one.
+fn recorded() -> Bytes {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/llm");
+    let mut out = Vec::new();
+    for folder in [
+        "opentelemetry-instrumentation-genai-openai-1.3b0/span",
+        "opentelemetry-instrumentation-openai-0.62.4",
+        "openinference-instrumentation-openai-0.1.66",
+        "openlit-1.45.0",
+    ] {
+        for case in ["chat", "stream", "tool", "error-429"] {
+            let path = root.join(folder).join(format!("{case}.1.pb"));
+            out.extend(std::fs::read(path).expect("the recording is there"));
+        }
+    }
+    out.into()
 }
 
 fn scans(c: &mut Criterion, order: &str, request: &Bytes) {

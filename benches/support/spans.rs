@@ -171,6 +171,17 @@ pub fn requests(
     spans.chunks(per_request).map(encode).collect()
 }
 
+/// One request of `count` spans that are model calls, or that are none.
+pub fn alike(calls: bool, count: usize, prompt_bytes: usize) -> Bytes {
+    let spans = (0..)
+        .map(|number| (number / SPANS_PER_TRACE, number % SPANS_PER_TRACE))
+        .filter(|(_, number)| number.is_multiple_of(10) == calls)
+        .map(|(trace, number)| span(trace as u64, number, prompt_bytes));
+    request_of(spans.take(count).collect())
+        .encode_to_vec()
+        .into()
+}
+
 /// Keywords of about 20 bytes that no prompt holds.
 pub fn keywords(n: usize) -> Vec<String> {
     (0..n)

@@ -148,6 +148,7 @@ impl Scan {
             if number == 2 {
                 let bytes = SpanBytes {
                     span: field.bytes()?,
+                    name: &[],
                     trace_state: &[],
                     resource_spans,
                     scope_spans: message,

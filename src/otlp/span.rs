@@ -33,6 +33,8 @@ pub struct SpanHead {
 pub struct SpanBytes<'a> {
     /// The `Span` message.
     pub span: &'a [u8],
+    /// `name`.
+    pub name: &'a [u8],
     /// `trace_state`.
     pub trace_state: &'a [u8],
     /// The `ResourceSpans` message that the span is in.
@@ -122,7 +124,7 @@ pub(crate) fn scan_span<'a>(
     visitor.begin_span();
     let mut cursor = Cursor::new(bytes.span);
     let (mut trace, mut span, mut parent) = (&[][..], &[][..], &[][..]);
-    let mut trace_state: &'a [u8] = &[];
+    let (mut trace_state, mut name): (&'a [u8], &'a [u8]) = (&[], &[]);
     let (mut start, mut end, mut status, mut kind, mut flags) = (0, 0, 0, 0, 0);
     while let Some((number, field)) = cursor.next()? {
         match number {
@@ -139,7 +141,7 @@ pub(crate) fn scan_span<'a>(
             2 => span = field.bytes()?,
             4 => parent = field.bytes()?,
             3 => trace_state = field.bytes()?,
-            5 => _ = field.bytes()?,
+            5 => name = field.bytes()?,
             6 => kind = low32(field.varint()?),
             7 => start = field.fixed64()?,
             8 => end = field.fixed64()?,
@@ -167,6 +169,7 @@ pub(crate) fn scan_span<'a>(
     visitor.end_span(
         &head,
         &SpanBytes {
+            name,
             trace_state,
             ..*bytes
         },

@@ -9,7 +9,7 @@ use crate::clock::SharedClock;
 use crate::config::settings::{
     Compat, Config, InstanceSettings, PipelineSettings, SamplingStrategy,
 };
-use crate::genai::TEXT_KEYS;
+use crate::genai::Dialects;
 use crate::log::{Directory, Fed, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind};
 use crate::otlp::SourceId;
 use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, layout};
@@ -149,7 +149,8 @@ pub(crate) fn compile(config: &Config) -> Result<(Vec<Program>, Atoms), StartErr
         let compiler = Compiler::new(&mut builder, settings.semantics(config.gates));
         programs.push(compiler.compile(&pipeline.sampler.policies)?);
     }
-    let text_keys = TextKeys::new(TEXT_KEYS.iter().copied());
+    let dialects = Dialects::with("")?;
+    let text_keys = TextKeys::new(dialects.text_keys().map(|(key, _)| key));
     let atoms = builder
         .build(text_keys, Arc::new(ValueIds::default()))
         .map_err(StartError::Keywords)?;

@@ -1,6 +1,7 @@
 //! What keeps a pipeline from starting. All of it is for the operator to put right; nothing was taken yet.
 
 use crate::exporters::ExporterError;
+use crate::genai::TableError;
 use crate::log::LogError;
 use crate::processors::BuildError;
 use crate::receivers::ReceiverError;
@@ -18,6 +19,9 @@ pub enum StartError {
     /// The keywords of all policies together are too large for the matcher.
     #[error("the keywords are too large for the matcher: {0}")]
     Keywords(String),
+    /// The table of LLM dialects cannot be read.
+    #[error(transparent)]
+    Dialects(#[from] TableError),
     /// The log directory cannot be used.
     #[error(transparent)]
     Log(#[from] LogError),

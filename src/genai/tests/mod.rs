@@ -1,0 +1,8 @@
+//! The dialects against recordings and against hostile input.
+
+mod played;
+mod recordings;
+mod rules;
+mod spans;
+mod table;
+mod traces;
