@@ -21,7 +21,7 @@ pub(crate) enum Processor {
     Sampler(Box<Instance>),
     Batch(BatchSettings),
     Limiter(Limit),
-    Step(ProcessorSettings),
+    Step(Box<ProcessorSettings>),
 }
 
 /// Everything that pipelines may name.
@@ -201,8 +201,8 @@ fn process(item: &Item<'_>, ids: &[String], known: &Declarations, wired: &mut Wi
             Some(Processor::Sampler(instance)) => wired.sampler = Some((**instance).clone()),
             Some(Processor::Batch(batch)) => wired.batch = Some(*batch),
             Some(Processor::Limiter(limit)) => wired.limit = Some(limit.clone()),
-            Some(Processor::Step(step)) if behind => wired.back.push(step.clone()),
-            Some(Processor::Step(step)) => wired.front.push(step.clone()),
+            Some(Processor::Step(step)) if behind => wired.back.push((**step).clone()),
+            Some(Processor::Step(step)) => wired.front.push((**step).clone()),
             None => {}
         }
     }

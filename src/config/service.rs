@@ -84,7 +84,7 @@ fn processor(id: &ComponentId, item: &Item<'_>) -> Option<Processor> {
         }
         "batch" => batch::decode(id, item).map(Processor::Batch),
         "memory_limiter" => memory::decode_limiter(id, item).map(Processor::Limiter),
-        _ => processors::decode(id, item).map(Processor::Step),
+        _ => processors::decode(id, item).map(|step| Processor::Step(Box::new(step))),
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct Load {
     /// Spans that processors have left out.
     pub(super) filtered: u64,
     pub(super) bytes: u64,
+    /// Bytes read for it: processors may leave nothing of them, and a load must end all the same.
+    pub(super) read: u64,
     pub(super) position: (u64, u64),
 }
 
@@ -50,7 +52,7 @@ impl Load {
         outbound: &Outbound,
         bytes: u64,
     ) -> Result<(), ReadError> {
-        while self.bytes < bytes
+        while self.bytes.max(self.read) < bytes
             && let Some(kept) = reader.next()?
         {
             self.position = reader.position();
@@ -72,6 +74,7 @@ impl Load {
         for ((place, spans), number) in kept.pieces().zip(1..) {
             match log.read(place) {
                 Ok(piece) => {
+                    self.read += piece.len() as u64;
                     let leaving = outbound.apply(&kept, piece, spans, number == last);
                     self.filtered += u64::from(leaving.filtered);
                     if leaving.spans > 0 {

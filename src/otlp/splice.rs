@@ -44,14 +44,14 @@ impl<'a> Splice<'a> {
     }
 
     /// Goes to the end of the message, where [`Self::put`] appends.
-    pub(crate) fn to_end(&mut self) {
+    pub(crate) fn go_to_end(&mut self) {
         self.cut(&(self.message.len()..self.message.len()));
     }
 
     /// The new message; `None` when it is the old one.
     pub(crate) fn finish(mut self) -> Option<Vec<u8>> {
         if self.out.is_some() {
-            self.to_end();
+            self.go_to_end();
         }
         self.out
     }
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn appends_at_the_end() {
         let mut splice = Splice::new(MESSAGE);
-        splice.to_end();
+        splice.go_to_end();
         splice.put(5, &[1, 2]);
         let expected = [MESSAGE, &[0x2a, 2, 1, 2]].concat();
         assert_eq!(splice.finish(), Some(expected));

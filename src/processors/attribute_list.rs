@@ -148,7 +148,7 @@ impl<'a> AttributeList<'a> {
             }
         }
         if let Some(entries) = entries {
-            splice.to_end();
+            splice.go_to_end();
             write(&mut splice, entries);
         }
         splice.finish()
@@ -171,7 +171,7 @@ fn with_value(pair: &[u8], value: &[u8]) -> Vec<u8> {
             splice.cut(&field.range);
         }
     }
-    splice.to_end();
+    splice.go_to_end();
     splice.put(2, value);
     splice.finish().unwrap_or_default()
 }

@@ -231,7 +231,7 @@ fn with_state(span: &[u8], before: &[u8], state: &str) -> Result<Option<Vec<u8>>
         }
     }
     if !written {
-        splice.to_end();
+        splice.go_to_end();
         splice.put(3, state.as_bytes());
     }
     Ok(splice.finish())

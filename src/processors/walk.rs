@@ -88,7 +88,7 @@ impl<'s> Walk<'s> {
             return Ok(Outcome::Gone);
         }
         if let Some(resource) = new {
-            splice.to_end();
+            splice.go_to_end();
             splice.put(1, resource);
         }
         Ok(splice.finish().into())

@@ -78,6 +78,15 @@ fn log_settings(place: &Path) -> LogSettings {
     }
 }
 
+fn memory_settings() -> MemorySettings {
+    MemorySettings {
+        total: 64 << 20,
+        per_service_default: 32 << 20,
+        per_service: vec![],
+        on_full: OnFull::Spill,
+    }
+}
+
 fn source() -> SourceId {
     SourceId::of("otlp")
 }
@@ -108,12 +117,7 @@ impl Rig {
         change: impl Fn(&mut SamplerSettings),
     ) -> Self {
         let clock = Arc::new(ManualClock::at(now));
-        let memory = MemorySettings {
-            total: 64 << 20,
-            per_service_default: 32 << 20,
-            per_service: vec![],
-            on_full: OnFull::Spill,
-        };
+        let memory = memory_settings();
         let mut builder = AtomsBuilder::default();
         let program = Compiler::new(&mut builder, Semantics::default())
             .compile(&policies)
