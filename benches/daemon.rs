@@ -28,6 +28,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tailwater::clock::{Clock, SystemClock};
 use tailwater::otlp::{Accepted, IntakeBudget, SourceId, Submit, Submitted};
 use tailwater::receivers::{Destination, OtlpGrpc, OtlpGrpcSettings};
 use tokio::time::sleep;
@@ -322,9 +323,7 @@ async fn full(prompt_bytes: usize) -> (u64, usize) {
         prompt_bytes,
         ..shape(24)
     };
-    let begun = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos() as u64);
+    let begun = SystemClock::new().unix();
     // Bodies of about a MiB: some thirty fill the budget.
     let large = Shape {
         per_request: (1 << 20) / (300 + prompt_bytes as u32 / 12),

@@ -51,6 +51,10 @@ async fn connect(address: SocketAddr) -> SendRequest<StreamBody<Frames>> {
         .handshake(TokioIo::new(stream))
         .await
         .expect("HTTP/2");
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "it ends with the connection, which `Stalled` owns"
+    )]
     tokio::spawn(driver);
     sender
 }

@@ -38,7 +38,7 @@ impl Histograms {
         metric: &Metric,
         name: &str,
         labels: &[(&str, &str)],
-        counted: Counted,
+        counted: &Counted,
     ) {
         let labels: String = labels
             .iter()
@@ -78,7 +78,7 @@ mod tests {
         counted.add((vec![(0, 1), (5, 2)], 3, 40));
         counted.add((vec![(0, 0), (5, 1)], 1, 4));
         let mut histograms = Histograms::default();
-        histograms.set(&LATE_AGE, "age", &[("scope", "x")], counted);
+        histograms.set(&LATE_AGE, "age", &[("scope", "x")], &counted);
         let text = histograms.text();
         let lines: Vec<&str> = text.lines().skip(2).collect();
         let expected = [

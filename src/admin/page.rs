@@ -41,7 +41,7 @@ impl Page {
     }
 
     /// Sets a histogram without labels of its own to what it has counted.
-    pub(super) fn histogram(&self, metric: &'static Metric, counted: Counted) {
+    pub(super) fn histogram(&self, metric: &'static Metric, counted: &Counted) {
         debug_assert!(metric.kind == Kind::Histogram, "{}", metric.name);
         let labels = self.spelling.labels(metric);
         let name = self.spelling.name(metric);

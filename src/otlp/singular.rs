@@ -31,6 +31,6 @@ mod tests {
     fn finds_the_last_of_each() {
         let message = [0x0a, 1, 7, 0x12, 2, 8, 8, 0x0a, 2, 9, 9, 0x1a, 0];
         assert_eq!(singular_fields(&message, [1, 3, 4]), [9..11, 13..13, 0..0]);
-        assert_eq!(singular_fields(&[0x0a, 9], [1]), [0..0]);
+        assert_eq!(singular_fields(&[0x0a, 9], [1, 2]), [0..0, 0..0]);
     }
 }

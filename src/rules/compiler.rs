@@ -104,17 +104,7 @@ impl<'a> Compiler<'a> {
             PolicyKind::Latency {
                 threshold_ms,
                 upper_threshold_ms,
-            } => {
-                let bit = u32::try_from(self.program.latencies.len()).unwrap_or(u32::MAX);
-                let (over_ms, up_to_ms) = (*threshold_ms, *upper_threshold_ms);
-                self.program.latencies.push(Latency {
-                    over_ms,
-                    up_to_ms,
-                    bit,
-                });
-                // The place of the bit is not known before all atoms are: `link` moves it.
-                Rule::Bit(LATENCY | bit)
-            }
+            } => self.latency(*threshold_ms, *upper_threshold_ms),
             PolicyKind::StatusCode { codes } => Rule::Bit(self.atoms.status(mask(codes))),
             PolicyKind::StringAttribute {
                 key,
@@ -152,17 +142,7 @@ impl<'a> Compiler<'a> {
             PolicyKind::SpanCount {
                 min_spans,
                 max_spans,
-            } => {
-                let max = if *max_spans == 0 {
-                    i64::MAX
-                } else {
-                    i64::from(*max_spans)
-                };
-                Rule::Spans {
-                    min: i64::from(*min_spans),
-                    max,
-                }
-            }
+            } => spans(*min_spans, *max_spans),
             PolicyKind::TraceState { key, values } => {
                 Rule::Bit(self.atoms.trace_state(key, values))
             }
@@ -192,6 +172,17 @@ impl<'a> Compiler<'a> {
             PolicyKind::PromptKeyword { keywords } => Rule::Bit(self.atoms.keywords(keywords)),
             PolicyKind::LatencyPercentile { .. } => self.percentile(kind)?,
         })
+    }
+
+    fn latency(&mut self, over_ms: i64, up_to_ms: i64) -> Rule {
+        let bit = u32::try_from(self.program.latencies.len()).unwrap_or(u32::MAX);
+        self.program.latencies.push(Latency {
+            over_ms,
+            up_to_ms,
+            bit,
+        });
+        // The place of the bit is not known before all atoms are: `link` moves it.
+        Rule::Bit(LATENCY | bit)
     }
 
     fn condition(
@@ -346,6 +337,14 @@ fn children_of(kind: &PolicyKind) -> Vec<String> {
             .map(|(child, _)| child.name.clone())
             .collect(),
         _ => Vec::new(),
+    }
+}
+
+fn spans(min: i32, max: i32) -> Rule {
+    let max = if max == 0 { i64::MAX } else { i64::from(max) };
+    Rule::Spans {
+        min: i64::from(min),
+        max,
     }
 }
 

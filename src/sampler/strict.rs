@@ -57,8 +57,8 @@ impl Worker {
     }
 
     /// A decision of the life before a restart.
-    pub(super) fn recall(&mut self, recalled: Recalled) {
-        let Recalled { trace, remembered } = recalled;
+    pub(super) fn recall(&mut self, recalled: &Recalled) {
+        let Recalled { trace, remembered } = *recalled;
         let owner = self.owner_of_trace(trace);
         let Some(partition) = self.partitions.get_mut(owner) else {
             return;

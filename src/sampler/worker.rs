@@ -166,7 +166,7 @@ impl Worker {
         recovered
             .recalled
             .into_iter()
-            .for_each(|recalled| worker.recall(recalled));
+            .for_each(|recalled| worker.recall(&recalled));
         worker
     }
 

@@ -48,11 +48,11 @@ fn times(page: &Page, samplers: &[SamplerSource]) {
     }
     // The first tick makes it appear.
     if ticks.number > 0 {
-        page.histogram(&TICK_TIME, ticks);
+        page.histogram(&TICK_TIME, &ticks);
     }
     for (metric, counted) in [(&LATE_AGE, late), (&REMOVAL_AGE, removed)] {
         if counted.number > 0 {
-            page.histogram(metric, counted);
+            page.histogram(metric, &counted);
         }
     }
 }

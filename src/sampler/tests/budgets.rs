@@ -44,7 +44,7 @@ fn copy(from: &Path, to: &Path) {
 
 /// Sends ten times what the budget grants, each second for a minute, and goes on from a copy of the files in the middle,
 /// as after a `kill -9`. The kept traces, by the log's own account.
-fn minute(kind: PolicyKind, spans_each: u64) -> u64 {
+fn minute(kind: &PolicyKind, spans_each: u64) -> u64 {
     let place = tempfile::tempdir().unwrap();
     let mut now = 1_000 * SECOND;
     let open =
@@ -98,7 +98,7 @@ fn within_a_percent(kept: u64, expected: u64) {
 #[test]
 fn spans_a_second_hold_over_a_minute_and_a_restart() {
     let kept = minute(
-        PolicyKind::RateLimiting {
+        &PolicyKind::RateLimiting {
             spans_per_second: RATE,
             burst_capacity: 0,
         },
@@ -115,7 +115,7 @@ fn bytes_a_second_hold_over_a_minute_and_a_restart() {
     let each = 60;
     let rate = each * RATE;
     let kept = minute(
-        PolicyKind::BytesLimiting {
+        &PolicyKind::BytesLimiting {
             bytes_per_second: rate,
             burst_capacity: rate,
         },
@@ -131,7 +131,7 @@ fn shares_of_a_composite_hold_over_a_minute_and_a_restart() {
         kind: PolicyKind::AlwaysSample,
     };
     let kept = minute(
-        PolicyKind::Composite {
+        &PolicyKind::Composite {
             max_total_spans_per_second: RATE,
             children: vec![(all, Some(80))],
         },
