@@ -7,7 +7,7 @@ use super::error::EvalError;
 use super::lexer::Comparison;
 use super::value::{List, ListKind, Map, Value};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 type Answer = Result<bool, EvalError>;
 
@@ -98,9 +98,14 @@ fn plain_maps(left: &Map<'_>, right: &Map<'_>) -> Answer {
     if left.len()? != right.len()? {
         return Ok(false);
     }
-    for (key, value) in left.entries()?.iter() {
-        match right.get(key)? {
-            Some(other) if plain(value, &other)? => {}
+    let (left, right) = (left.entries()?, right.entries()?);
+    let mut firsts: HashMap<&[u8], &Value<'_>> = HashMap::with_capacity(right.len());
+    for (key, value) in right.iter() {
+        firsts.entry(key).or_insert(value);
+    }
+    for (key, value) in left.iter() {
+        match firsts.get(&**key) {
+            Some(other) if plain(value, other)? => {}
             _ => return Ok(false),
         }
     }

@@ -3,6 +3,7 @@
 //! Steps are counted, so that lambdas over large lists end.
 
 use super::arithmetic::{calculate, negate};
+use super::built::Extent;
 use super::compare::compare;
 use super::convert::literal_map;
 use super::error::EvalError;
@@ -17,8 +18,8 @@ use crate::otlp::AnyValue;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
-/// Values computed in one evaluation. A condition of a screenful takes some hundred; a lambda over a thousand items some
-/// ten thousand. At some 20 ns each this is 20 ms.
+/// Values computed and bytes or items walked in one evaluation. A condition of a screenful takes some hundred; a lambda over
+/// a thousand items some ten thousand; the text of a prompt of a megabyte sixteen thousand. At some 20 ns each this is 20 ms.
 const MAX_STEPS: u32 = 1_000_000;
 
 /// What one evaluation sees and holds.
@@ -40,7 +41,18 @@ impl<'a> Scene<'a> {
 
     #[inline]
     pub(super) fn step(&self) -> Result<(), EvalError> {
-        let steps = self.steps.get() + 1;
+        self.steps_for(1)
+    }
+
+    /// Counts what it takes to walk so much: a step for each 64 bytes or four items.
+    #[inline]
+    pub(super) fn walk(&self, extent: Extent) -> Result<(), EvalError> {
+        self.steps_for(extent.size / 4)
+    }
+
+    #[inline]
+    fn steps_for(&self, count: u32) -> Result<(), EvalError> {
+        let steps = self.steps.get().saturating_add(count);
         self.steps.set(steps);
         if steps > MAX_STEPS {
             return Err(EvalError::TooComplex);
@@ -72,7 +84,9 @@ impl Test {
                 Ok(false)
             }
             Self::Compare(left, operator, right) => {
-                compare(&left.eval(scene)?, &right.eval(scene)?, *operator)
+                let (left, right) = (left.eval(scene)?, right.eval(scene)?);
+                scene.walk(left.extent())?;
+                compare(&left, &right, *operator)
             }
             Self::AttributeIs {
                 of,
@@ -113,18 +127,24 @@ impl Expr {
             }
             Self::List(items) => {
                 let items: Result<Vec<_>, _> = items.iter().map(|item| item.eval(scene)).collect();
-                Ok(Value::list(items?, ListKind::Raw))
+                checked(Value::list(items?, ListKind::Raw))
             }
             Self::Map(entries) => {
                 let entries: Result<Vec<_>, EvalError> = entries
                     .iter()
                     .map(|(key, value)| Ok((Cow::Borrowed(&**key), value.eval(scene)?)))
                     .collect();
-                literal_map(entries?)
+                checked(literal_map(entries?)?)
             }
             Self::Call(call) => call.eval(scene),
         }
     }
+}
+
+/// A container that can be walked in bounded time.
+pub(super) fn checked(value: Value<'_>) -> Out<'_> {
+    value.extent().check()?;
+    Ok(value)
 }
 
 impl Call {

@@ -11,7 +11,6 @@ use super::value::{Id, Map, Out, Value, Whole};
 use super::view::SpanView;
 use super::wire;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// The message that holds a context's attributes, and their field.
 #[inline]
@@ -46,8 +45,10 @@ pub(super) fn read<'a>(scene: &Scene<'a>, field: Field, keys: &'a [Key]) -> Out<
             return index::of_attributes(scene, &Map::Wire(message, field), keys);
         }
         Field::Cache => {
-            let empty = Map::Built(Arc::default(), false);
-            return index::of_attributes(scene, &empty, keys);
+            return match Value::map(Vec::new(), false) {
+                Value::Map(empty) => index::of_attributes(scene, &empty, keys),
+                other => Ok(other),
+            };
         }
         Field::TraceState => return trace_state(scene, keys),
         Field::Dropped(context) => number(dropped(view, context)?),

@@ -13,10 +13,13 @@ pub(super) fn of_attributes<'a>(scene: &Scene<'a>, map: &Map<'a>, keys: &'a [Key
     let Some((first, rest)) = keys.split_first() else {
         return Ok(Value::Map(map.clone()));
     };
-    let Some(mut value) = map.get(&name(scene, first)?)? else {
+    let first = name(scene, first)?;
+    scene.walk(Value::Map(map.clone()).extent())?;
+    let Some(mut value) = map.get(&first)? else {
         return Ok(Value::Nil);
     };
     for key in rest {
+        scene.walk(value.extent())?;
         value = match &value {
             Value::Map(map) => match map.get(&name(scene, key)?)? {
                 Some(value) => value,
@@ -58,6 +61,7 @@ fn number<'a>(scene: &Scene<'a>, key: &'a Key) -> Result<i64, EvalError> {
 pub(super) fn of_value<'a>(scene: &Scene<'a>, value: Value<'a>, keys: &'a [Key]) -> Out<'a> {
     let mut value = value;
     for key in keys {
+        scene.walk(value.extent())?;
         let key = match key {
             Key::Text(text) => Value::Text(Cow::Borrowed(&**text)),
             Key::Int(index) => Value::Int(*index),

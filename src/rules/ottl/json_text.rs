@@ -1,6 +1,7 @@
 //! Values as the JSON that Go writes: sorted keys, numbers as ES6 writes them, bytes in base64.
 
 use super::error::EvalError;
+use super::functions::fits;
 use super::value::{Id, List, ListKind, Map, Value};
 use crate::otlp::AnyValue;
 use base64::Engine;
@@ -48,9 +49,11 @@ pub(super) fn item_text(value: &Value<'_>) -> Result<Vec<u8>, EvalError> {
                 loud: false,
                 unfold: true,
             };
-            // What cannot be written leaves nothing, as in the Collector.
-            if write(other, style, &mut out).is_err() {
-                out.clear();
+            match write(other, style, &mut out) {
+                Ok(()) => {}
+                Err(EvalError::TooLarge(limit)) => return Err(EvalError::TooLarge(limit)),
+                // What cannot be written leaves nothing, as in the Collector.
+                Err(_) => out.clear(),
             }
         }
     }
@@ -125,6 +128,7 @@ fn array(list: &List<'_>, style: Style, out: &mut Vec<u8>) -> Written {
             out.push(b',');
         }
         write(item, style, out)?;
+        fits(out.len())?;
     }
     out.push(b']');
     Ok(())
@@ -142,6 +146,7 @@ fn object(map: &Map<'_>, style: Style, out: &mut Vec<u8>) -> Written {
         quote(key, style.loud, out);
         out.push(b':');
         write(value, style, out)?;
+        fits(out.len())?;
     }
     out.push(b'}');
     Ok(())

@@ -9,6 +9,7 @@
 mod arguments;
 mod arithmetic;
 mod ast;
+mod built;
 mod compare;
 mod compile;
 mod condition;

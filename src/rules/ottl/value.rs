@@ -2,6 +2,7 @@
 //!
 //! The Collector has several kinds of lists and maps (its own, Go's, literals) that compare differently; so have we.
 
+use super::built::{Built, Extent};
 use super::error::EvalError;
 use super::time::Time;
 use super::wire;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 
 pub(super) type Bytes<'a> = Cow<'a, [u8]>;
 pub(super) type Out<'a> = Result<Value<'a>, EvalError>;
+pub(super) type Items<'a> = Arc<Built<Value<'a>>>;
+pub(super) type Entries<'a> = Arc<Built<(Bytes<'a>, Value<'a>)>>;
 
 #[derive(Clone)]
 pub(super) enum Value<'a> {
@@ -53,14 +56,14 @@ pub(super) enum Map<'a> {
     /// `KeyValue`s in a field of a message.
     Wire(&'a [u8], u32),
     /// Built here. `raw`: Go's own map, else the Collector's.
-    Built(Arc<Vec<(Bytes<'a>, Value<'a>)>>, bool),
+    Built(Entries<'a>, bool),
 }
 
 #[derive(Clone)]
 pub(super) enum List<'a> {
     /// An `ArrayValue` message.
     Wire(&'a [u8]),
-    Built(Arc<Vec<Value<'a>>>, ListKind),
+    Built(Items<'a>, ListKind),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,11 +82,11 @@ impl<'a> Value<'a> {
     }
 
     pub(super) fn list(items: Vec<Self>, kind: ListKind) -> Self {
-        Self::List(List::Built(Arc::new(items), kind))
+        Self::List(List::Built(built(items), kind))
     }
 
     pub(super) fn map(entries: Vec<(Bytes<'a>, Self)>, raw: bool) -> Self {
-        Self::Map(Map::Built(Arc::new(entries), raw))
+        Self::Map(Map::Built(built_entries(entries), raw))
     }
 
     /// What an attribute reads as.
@@ -130,12 +133,40 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// What walking the value takes.
+    pub(super) fn extent(&self) -> Extent {
+        match self {
+            Self::Text(bytes) | Self::Bytes(bytes) => Extent::of_bytes(bytes.len()),
+            Self::Map(Map::Wire(message, _)) | Self::List(List::Wire(message)) => {
+                Extent::of_bytes(message.len())
+            }
+            Self::Map(Map::Built(entries, _)) => entries.extent(),
+            Self::List(List::Built(items, _)) => items.extent(),
+            _ => Extent { size: 1, depth: 0 },
+        }
+    }
+
     pub(super) fn wrong(&self, wanted: &'static str) -> EvalError {
         EvalError::Kind {
             wanted,
             got: self.kind(),
         }
     }
+}
+
+fn built(items: Vec<Value<'_>>) -> Items<'_> {
+    Arc::new(Built::new(items, Value::extent))
+}
+
+fn built_entries<'a>(entries: Vec<(Bytes<'a>, Value<'a>)>) -> Entries<'a> {
+    Arc::new(Built::new(entries, |(key, value)| {
+        let own = Extent::of_bytes(key.len());
+        let inner = value.extent();
+        Extent {
+            size: own.size.saturating_add(inner.size),
+            depth: inner.depth,
+        }
+    }))
 }
 
 impl<'a> Map<'a> {
@@ -161,9 +192,9 @@ impl<'a> Map<'a> {
     }
 
     /// All entries, keys as often as they stand there.
-    pub(super) fn entries(&self) -> Result<Arc<Vec<(Bytes<'a>, Value<'a>)>>, EvalError> {
+    pub(super) fn entries(&self) -> Result<Entries<'a>, EvalError> {
         match self {
-            Self::Wire(message, field) => Ok(Arc::new(
+            Self::Wire(message, field) => Ok(built_entries(
                 wire::entries(message, *field)?
                     .into_iter()
                     .map(|(key, value)| (Cow::Borrowed(key), Value::of(value)))
@@ -189,9 +220,9 @@ impl<'a> List<'a> {
         }
     }
 
-    pub(super) fn items(&self) -> Result<Arc<Vec<Value<'a>>>, EvalError> {
+    pub(super) fn items(&self) -> Result<Items<'a>, EvalError> {
         match self {
-            Self::Wire(message) => Ok(Arc::new(
+            Self::Wire(message) => Ok(built(
                 wire::items(message)?.into_iter().map(Value::of).collect(),
             )),
             Self::Built(items, _) => Ok(Arc::clone(items)),

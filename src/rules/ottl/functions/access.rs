@@ -13,7 +13,11 @@ type Found<T> = Result<T, EvalError>;
 impl Call {
     pub(super) fn value<'a>(&'a self, scene: &Scene<'a>, index: usize) -> Out<'a> {
         match self.arguments.get(index) {
-            Some(Argument::Expr(expr)) => expr.eval(scene),
+            Some(Argument::Expr(expr)) => {
+                let value = expr.eval(scene)?;
+                scene.walk(value.extent())?;
+                Ok(value)
+            }
             _ => Ok(Value::Nil),
         }
     }

@@ -3,7 +3,8 @@
 use super::super::error::EvalError;
 use super::super::evaluate::Scene;
 use super::super::expression::Call;
-use super::super::value::{Bytes, Out, Value};
+use super::super::value::{Out, Value};
+use super::entries::Entries;
 use memchr::memmem;
 use std::borrow::Cow;
 
@@ -42,15 +43,12 @@ pub(super) fn parse<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
             "a CSV text has another number of fields than its header",
         ));
     }
-    let mut entries: Vec<(Bytes<'a>, Value<'a>)> = Vec::new();
+    let mut entries = Entries::default();
     for (name, field) in names.into_iter().zip(fields) {
         let value = Value::text(field);
-        match entries.iter_mut().find(|(known, _)| **known == *name) {
-            Some((_, place)) => *place = value,
-            None => entries.push((Cow::Owned(name), value)),
-        }
+        entries.put(Cow::Owned(name), value);
     }
-    Ok(Value::map(entries, false))
+    Ok(entries.into_map(false))
 }
 
 fn split(text: &[u8], delimiter: &[u8]) -> Vec<Vec<u8>> {

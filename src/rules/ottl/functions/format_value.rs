@@ -5,7 +5,7 @@ use super::super::time_layout;
 use super::super::value::{Id, ListKind, Value};
 use super::duration;
 use super::format::Flags;
-use super::hex;
+use super::{fits, hex};
 
 type Shown = Result<(), EvalError>;
 
@@ -108,6 +108,7 @@ fn list(values: &[Value<'_>], verb: char, flags: Flags, out: &mut Vec<u8>) -> Sh
             out.push(b' ');
         }
         show(value, verb, flags, out)?;
+        fits(out.len())?;
     }
     out.push(b']');
     Ok(())

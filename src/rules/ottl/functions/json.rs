@@ -2,9 +2,9 @@
 //! the library there (`1.` and `01` pass, and control characters in texts).
 
 use super::super::error::EvalError;
-use super::super::value::{Bytes, ListKind, Value};
+use super::super::value::{ListKind, Value};
+use super::entries::Entries;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// Levels that are taken; values of spans stop at 30.
 const MAX_DEPTH: u32 = 128;
@@ -94,8 +94,7 @@ impl<'t> Reader<'t> {
     }
 
     fn object<'a>(&mut self, depth: u32) -> Parsed<Value<'a>> {
-        let mut entries: Vec<(Bytes<'a>, Value<'a>)> = Vec::new();
-        let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut entries = Entries::default();
         if !self.takes(b'}') {
             loop {
                 if self.next()? != b'"' {
@@ -106,11 +105,7 @@ impl<'t> Reader<'t> {
                     return Err(BROKEN);
                 }
                 let value = self.value(depth)?;
-                let place = *places.entry(key.clone()).or_insert(entries.len());
-                match entries.get_mut(place) {
-                    Some((_, known)) => *known = value,
-                    None => entries.push((Cow::Owned(key), value)),
-                }
+                entries.put(Cow::Owned(key), value);
                 match self.next()? {
                     b',' => {}
                     b'}' => break,
@@ -118,7 +113,7 @@ impl<'t> Reader<'t> {
                 }
             }
         }
-        Ok(Value::map(entries, false))
+        Ok(entries.into_map(false))
     }
 
     fn number<'a>(&mut self, first: u8) -> Parsed<Value<'a>> {

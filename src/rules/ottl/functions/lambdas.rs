@@ -4,15 +4,15 @@
 
 use super::super::convert;
 use super::super::error::EvalError;
-use super::super::evaluate::Scene;
+use super::super::evaluate::{Scene, checked};
 use super::super::expression::{Call, Lambda};
-use super::super::value::{Bytes, ListKind, Out, Value};
-use std::sync::Arc;
+use super::super::value::{Entries as Pairs, Items, ListKind, Out, Value};
+use super::entries::Entries;
 
 /// What a lambda runs over.
 enum Source<'a> {
-    Items(Arc<Vec<Value<'a>>>),
-    Entries(Arc<Vec<(Bytes<'a>, Value<'a>)>>),
+    Items(Items<'a>),
+    Entries(Pairs<'a>),
 }
 
 impl<'a> Source<'a> {
@@ -104,7 +104,7 @@ fn built<'a>(
         }
         Ok(true)
     })?;
-    Ok(match source {
+    checked(match source {
         Source::Items(_) => Value::list(items, ListKind::Plain),
         Source::Entries(_) => Value::map(entries, false),
     })
@@ -128,16 +128,13 @@ pub(super) fn map_each<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
 /// Of keys that become the same the last value counts.
 pub(super) fn map_keys<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
     let lambda = call.lambda(1)?;
-    let mut entries: Vec<(Bytes<'a>, Value<'a>)> = Vec::new();
+    let mut entries = Entries::default();
     for (key, value) in call.map(scene, 0)?.entries()?.iter() {
         let key = Value::Text(key.clone());
         let key = convert::text(&lambda.eval(scene, [key, value.clone()])?)?;
-        match entries.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, place)) => *place = value.clone(),
-            None => entries.push((key, value.clone())),
-        }
+        entries.put(key, value.clone());
     }
-    Ok(Value::map(entries, false))
+    Ok(entries.into_map(false))
 }
 
 /// The first item that the predicate takes, as it is or through the mapper; nil when there is none.

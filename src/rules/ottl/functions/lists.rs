@@ -6,6 +6,7 @@ use super::super::error::EvalError;
 use super::super::evaluate::Scene;
 use super::super::expression::Call;
 use super::super::value::{ListKind, Map, Out, Value};
+use super::entries::Entries;
 use memchr::memmem;
 use std::borrow::Cow;
 
@@ -73,7 +74,7 @@ pub(super) fn values<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
 pub(super) fn slice_to_map<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
     let items = call.list(scene, 0)?.items()?;
     let (key_path, value_path) = (call.literal_texts(1), call.literal_texts(2));
-    let mut entries: Vec<(Cow<'a, [u8]>, Value<'a>)> = Vec::new();
+    let mut entries = Entries::default();
     for (place, item) in items.iter().enumerate() {
         let map = match item {
             Value::Map(map) => Some(map),
@@ -89,12 +90,9 @@ pub(super) fn slice_to_map<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
             true => at(&value_path)?,
             false => item.clone(),
         };
-        match entries.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, place)) => *place = value,
-            None => entries.push((key, value)),
-        }
+        entries.put(key, value);
     }
-    Ok(Value::map(entries, false))
+    Ok(entries.into_map(false))
 }
 
 fn inside<'a>(map: &Map<'a>, path: &[&[u8]]) -> Out<'a> {

@@ -8,6 +8,7 @@ mod case;
 mod csv;
 mod decode;
 mod duration;
+mod entries;
 mod format;
 mod format_value;
 mod hashes;

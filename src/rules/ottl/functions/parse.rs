@@ -5,6 +5,7 @@ use super::super::evaluate::Scene;
 use super::super::expression::Call;
 use super::super::json_text::item_text;
 use super::super::value::{Bytes, Out, Value};
+use super::entries::Entries;
 use super::{fits, json};
 use memchr::memmem;
 use std::borrow::Cow;
@@ -79,19 +80,16 @@ pub(super) fn key_value<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
         return Err(EvalError::Invalid("an empty text has no pairs"));
     }
     let delimiter = call.literal_or(1, "=");
-    let mut entries: Vec<(Bytes<'a>, Value<'a>)> = Vec::new();
+    let mut entries = Entries::default();
     for pair in split_quoted(&text, call.literal_or(2, " "))? {
         let at =
             memmem::find(&pair, delimiter).ok_or(EvalError::Invalid("a pair has no delimiter"))?;
         let (key, value) = pair.split_at(at);
         let value = value.get(delimiter.len()..).unwrap_or_default();
         let (key, value) = (trimmed(key), Value::text(trimmed(value)));
-        match entries.iter_mut().find(|(known, _)| **known == *key) {
-            Some((_, place)) => *place = value,
-            None => entries.push((Cow::Owned(key), value)),
-        }
+        entries.put(Cow::Owned(key), value);
     }
-    Ok(Value::map(entries, false))
+    Ok(entries.into_map(false))
 }
 
 fn trimmed(text: &[u8]) -> Vec<u8> {

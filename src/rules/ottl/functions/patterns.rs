@@ -4,6 +4,7 @@
 //! class.
 
 use super::super::super::go_regex;
+use super::super::built::Extent;
 use super::super::error::EvalError;
 use super::super::evaluate::Scene;
 use super::super::expression::Call;
@@ -11,6 +12,11 @@ use super::super::value::{Out, Value};
 use super::Prepared;
 use regex::bytes::Regex;
 use std::borrow::Cow;
+
+/// Bytes of a pattern that a span brings; a sender must not make the compiler's work.
+const MAX_PATTERN: usize = 4 << 10;
+/// What compiling one counts as: ten are all that an evaluation may.
+const COMPILING: u32 = 400_000;
 
 pub(super) fn prepare(call: &mut Call) -> Result<(), String> {
     if let Some(pattern) = call.literal_text(1) {
@@ -27,6 +33,13 @@ fn regex_of<'a>(scene: &Scene<'a>, call: &'a Call) -> Result<Cow<'a, Regex>, Eva
         return Ok(Cow::Borrowed(regex));
     }
     let pattern = call.text(scene, 1)?;
+    if pattern.len() > MAX_PATTERN {
+        return Err(EvalError::Invalid("a pattern of a span is too long"));
+    }
+    scene.walk(Extent {
+        size: COMPILING,
+        depth: 0,
+    })?;
     let pattern =
         std::str::from_utf8(&pattern).map_err(|_| EvalError::Invalid("a pattern is not UTF-8"))?;
     go_regex::compile(pattern)

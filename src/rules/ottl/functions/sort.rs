@@ -23,7 +23,7 @@ pub(super) fn sort<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
         return Err(call.value(scene, 0)?.wrong("a list"));
     };
     if list.kind() == ListKind::Texts {
-        let mut items = Arc::unwrap_or_clone(list.items()?);
+        let mut items = Arc::unwrap_or_clone(list.items()?).into_items();
         items.sort_by(|a, b| directed(descending, by_text(a, b)));
         return Ok(Value::list(items, ListKind::Texts));
     }

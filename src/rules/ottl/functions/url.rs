@@ -5,6 +5,7 @@ use super::super::evaluate::Scene;
 use super::super::expression::Call;
 use super::super::value::{Bytes, ListKind, Out, Value};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::net::Ipv6Addr;
 
 const BROKEN: EvalError = EvalError::Invalid("a text is no URL");
@@ -89,6 +90,7 @@ pub(super) fn url<'a>(scene: &Scene<'a>, call: &'a Call) -> Out<'a> {
 /// A query alone: each name with the list of its values.
 fn queries<'a>(text: &[u8]) -> Out<'a> {
     let mut names: Vec<(Vec<u8>, Vec<Value<'a>>)> = Vec::new();
+    let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
     for pair in text
         .split(|byte| *byte == b'&')
         .filter(|pair| !pair.is_empty())
@@ -101,7 +103,8 @@ fn queries<'a>(text: &[u8]) -> Out<'a> {
             unescape(name, Place::Query)?,
             unescape(value, Place::Query)?,
         );
-        match names.iter_mut().find(|(known, _)| *known == name) {
+        let place = *places.entry(name.clone()).or_insert(names.len());
+        match names.get_mut(place) {
             Some((_, values)) => values.push(Value::text(value)),
             None => names.push((name, vec![Value::text(value)])),
         }
