@@ -81,6 +81,12 @@ impl Notation {
         }
     }
 
+    /// The name of a child: they are counted through all policies.
+    fn child(&self, number: u16) -> Option<&String> {
+        let mut children = self.names.iter().flat_map(|(_, children)| children);
+        children.nth(usize::from(number))
+    }
+
     fn scope_attributes(&self, kept: &Kept) -> Vec<(&'static str, NoteValue)> {
         let decision = &kept.decision;
         let late = decision.evidence == Evidence::Late;
@@ -91,17 +97,14 @@ impl Notation {
         let names = decision
             .policy
             .and_then(|policy| self.names.get(usize::from(policy)));
-        let Some((policy, children)) = names else {
+        let Some((policy, _)) = names else {
             return Vec::new();
         };
         let text = |name: &String| NoteValue::Text(name.clone());
         let mut out = vec![("tailsampling.policy", text(policy))];
         if late {
             out.push(("tailsampling.cached_decision", NoteValue::Flag(true)));
-        } else if let Some(child) = decision
-            .child
-            .and_then(|child| children.get(usize::from(child)))
-        {
+        } else if let Some(child) = decision.child.and_then(|child| self.child(child)) {
             out.push(("tailsampling.composite_policy", text(child)));
         }
         out

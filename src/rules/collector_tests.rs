@@ -254,7 +254,7 @@ fn a_composite_gives_shares() {
         release(165),
     );
     assert_eq!(c13.decide(1, 7, vec![ab()]).child, Some(0));
-    assert_eq!(c13.program.child_name(0, 0), Some("a"));
+    assert_eq!(c13.program.child_name(0), Some("a"));
     let mut c14 = rig(
         &[spec(
             "p",

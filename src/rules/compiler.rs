@@ -67,10 +67,13 @@ impl<'a> Compiler<'a> {
                 kind => (false, self.rule(kind)?),
             };
             let release = self.program.semantics.release;
+            let before = self.program.policies.iter().map(|p| p.children.len());
+            let first_child = u16::try_from(before.sum::<usize>()).unwrap_or(u16::MAX);
             self.program.policies.push(Policy {
                 name: spec.name.clone(),
                 drops,
                 votes_inverted: release.inverted_votes() && is_inverted(&spec.kind),
+                first_child,
                 children: children_of(&spec.kind),
                 rule,
             });

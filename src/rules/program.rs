@@ -66,6 +66,8 @@ pub(crate) struct Policy {
     pub(crate) drops: bool,
     /// Its votes are inverted ones, which rank apart (old releases).
     pub(crate) votes_inverted: bool,
+    /// Number of its first child: those of all `composite` policies are counted through.
+    pub(crate) first_child: u16,
     /// Names of a `composite`'s children.
     pub(crate) children: Vec<String>,
     pub(crate) rule: Rule,
@@ -123,11 +125,11 @@ impl Program {
             .collect()
     }
 
-    /// Name of a policy's child.
+    /// Name of a `composite`'s child.
     #[must_use]
-    pub fn child_name(&self, policy: u16, child: u16) -> Option<&str> {
-        let policy = self.policies.get(usize::from(policy))?;
-        policy.children.get(usize::from(child)).map(String::as_str)
+    pub fn child_name(&self, child: u16) -> Option<&str> {
+        let mut children = self.policies.iter().flat_map(|policy| &policy.children);
+        children.nth(usize::from(child)).map(String::as_str)
     }
 
     /// Full budgets of this rule set.

@@ -26,7 +26,7 @@ pub struct Verdict {
     /// The policy that decided: of a keep the one with the smallest threshold (ties to the first; the first at all in
     /// old releases), of a drop by policy that one; `None` when no policy wanted the trace.
     pub policy: Option<u16>,
-    /// Which child of it, when it is a `composite`.
+    /// Which child sampled in the last `composite` that did, whichever policy is named; counted through all of them.
     pub child: Option<u16>,
     /// The smallest threshold of all policies that sampled; [`NEVER`] for a drop.
     pub threshold: u64,
@@ -89,8 +89,10 @@ impl Said {
 /// The best vote so far.
 #[derive(Debug, Default)]
 struct Votes {
-    /// Policy, child and threshold of the vote that is recorded.
-    recorded: Option<(usize, Option<u16>, u64)>,
+    /// Policy and threshold of the vote that is recorded.
+    recorded: Option<(usize, u64)>,
+    /// The child of the last `composite` that sampled, whichever policy is recorded.
+    child: Option<u16>,
     least: Option<u64>,
     not_sampled: bool,
     /// Votes of inverted policies (old releases): the first to sample, and whether one vetoes.
@@ -100,10 +102,11 @@ struct Votes {
 
 impl Votes {
     fn sampled(&mut self, index: usize, child: Option<u16>, threshold: u64, first: bool) {
-        let better = |(_, _, so_far): (usize, Option<u16>, u64)| !first && threshold < so_far;
+        let better = |(_, so_far): (usize, u64)| !first && threshold < so_far;
         if self.recorded.is_none_or(better) {
-            self.recorded = Some((index, child, threshold));
+            self.recorded = Some((index, threshold));
         }
+        self.child = child.or(self.child);
         self.least = Some(self.least.map_or(threshold, |least| least.min(threshold)));
     }
 
@@ -111,10 +114,10 @@ impl Votes {
         let number = |index: usize| u16::try_from(index).ok();
         match (self.recorded, self.inverted) {
             _ if self.vetoed => Verdict::NONE,
-            (Some((index, child, _)), _) => Verdict {
+            (Some((index, _)), _) => Verdict {
                 keep: true,
                 policy: number(index),
-                child,
+                child: self.child,
                 threshold: self.least.unwrap_or(ALWAYS),
             },
             (None, Some(index)) if !self.not_sampled => Verdict {
@@ -234,7 +237,10 @@ impl Program {
             child: None,
         };
         let said = asking.evaluate(&policy.rule);
-        (said, asking.child)
+        let child = asking
+            .child
+            .map(|child| policy.first_child.saturating_add(child));
+        (said, child)
     }
 
     /// Whether a trace would reach the limiter of a policy: no `drop` takes it, and what stands beside the limiter in an

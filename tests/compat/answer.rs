@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The vote counts of one scrape: policy, then outcome.
@@ -55,9 +55,12 @@ pub(crate) struct Out {
     pub(crate) scope: BTreeMap<String, Value>,
     #[serde(default)]
     pub(crate) scopes: BTreeMap<String, BTreeMap<String, Value>>,
-    /// Of resource and scope.
+    /// Of resource and scope, of the first span; nothing when neither has one.
     #[serde(default)]
     pub(crate) schema_urls: Vec<String>,
+    /// Those of all spans, where they are not all the same.
+    #[serde(default)]
+    pub(crate) all_schema_urls: BTreeSet<Vec<String>>,
 }
 
 impl Answer {

@@ -38,13 +38,16 @@ fn parts(at: u64, request: &Value) -> BTreeMap<String, Out> {
 }
 
 fn add(out: &mut Out, span: &Value, marks: &BTreeMap<String, Value>, urls: &[String; 2]) {
+    let urls = if urls.iter().all(String::is_empty) {
+        Vec::new()
+    } else {
+        urls.to_vec()
+    };
+    out.all_schema_urls.insert(urls);
     let (id, state) = (span_id(span), text(span, "traceState"));
     if out.spans.is_empty() {
         out.trace_state = state;
         out.scope = marks.clone();
-        if urls.iter().any(|url| !url.is_empty()) {
-            out.schema_urls = urls.to_vec();
-        }
     } else {
         if out.trace_state != state {
             out.trace_states.insert(id.clone(), state);

@@ -102,9 +102,13 @@ fn traces(title: &str, want: Option<&Trace>, got: Option<&Trace>, found: &mut Ve
     });
     field("scope", &|out| by_span(out, &out.scope, &out.scopes));
     let urls = |trace: &Trace| {
-        let mut of_second = BTreeMap::new();
+        let mut of_second = BTreeMap::<u64, BTreeSet<Vec<String>>>::new();
         for out in &trace.out {
-            of_second.entry(out.at).or_insert(out.schema_urls.clone());
+            let urls = of_second.entry(out.at).or_default();
+            urls.extend(out.all_schema_urls.iter().cloned());
+            if out.all_schema_urls.is_empty() {
+                urls.insert(out.schema_urls.clone());
+            }
         }
         of_second
     };

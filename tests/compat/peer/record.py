@@ -176,6 +176,9 @@ def arrivals(came, zero):
         for trace, part in parts.items():
             entry = traces.setdefault(trace, {"kept": True, "spans": [], "out": []})
             entry["spans"] += part["spans"]
+            urls = part.pop("urls")
+            if len(urls) > 1:
+                part["allSchemaUrls"] = sorted(list(pair) for pair in urls)
             entry["out"].append({"at": int(moment - zero + LATE), **part})
     return traces
 
@@ -197,6 +200,7 @@ def note(parts, span, marks, urls):
         if marks != part.get("scope", {}):
             part.setdefault("scopes", {})[id] = marks
     part["spans"].append(id)
+    part.setdefault("urls", set()).add(tuple(urls) if any(urls) else ())
 
 
 class Run:
