@@ -88,7 +88,7 @@ impl TraceRecord {
     /// The longest time to a first token.
     #[must_use]
     pub fn ttft(&self) -> Option<u64> {
-        self.layers.iter().find_map(|sums| sums.ttft)
+        self.layers.iter().find_map(|sums| sums.ttft.time())
     }
 
     /// The longest time for each token behind the first.
@@ -96,25 +96,25 @@ impl TraceRecord {
     pub fn time_per_output_token(&self) -> Option<u64> {
         self.layers
             .iter()
-            .find_map(|sums| sums.time_per_output_token)
+            .find_map(|sums| sums.time_per_output_token.time())
     }
 
     /// The longest time in a queue.
     #[must_use]
     pub fn queue(&self) -> Option<u64> {
-        self.queue
+        self.queue.time()
     }
 
     /// The longest prefill.
     #[must_use]
     pub fn prefill(&self) -> Option<u64> {
-        self.prefill
+        self.prefill.time()
     }
 
     /// The longest decode.
     #[must_use]
     pub fn decode(&self) -> Option<u64> {
-        self.decode
+        self.decode.time()
     }
 
     /// The provider of the first call.

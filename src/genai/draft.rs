@@ -1,30 +1,26 @@
-//! Reads one recognised span into a record: every attribute, event and the name are looked up, and of several keys that
-//! tell one concept the one with the lowest rank counts, in whatever order they came.
+//! A record in the making: of several keys that tell one concept the one with the lowest rank counts, in whatever order they
+//! come. `walk` brings the values, `settle` draws the conclusions.
 
 use super::anomaly::{Anomalies, Anomaly};
-use super::dialects::{Dialects, EventEntry, KeyEntry, KindOf, Row, Test};
-use super::family_key::FamilyKey;
-use super::fold_text::{Folded, unquoted};
-use super::json_leaves::{fits, json_leaves};
+use super::dialects::{Dialects, KindOf, Row, Test};
+use super::fold_text::unquoted;
 use super::record::{FinishSet, SpanRecord};
 use super::settle::settle;
 use super::texts::{error_name, text};
-use super::words::{Concept, Form};
+use super::words::Concept;
 use super::{numbers, texts};
-use crate::otlp::{AnyValue, Cursor, SpanBytes, SpanHead, WireError, key_value};
+use crate::otlp::{AnyValue, SpanBytes, SpanHead};
 
 /// Ranks of concepts that nothing has told.
 const UNTOLD: u16 = u16::MAX;
-/// The rank of a kind that the span's name tells: every key that tells one is better.
-const BY_NAME: u16 = u16::MAX - 1;
 
 /// A record in the making.
 pub(super) struct Draft<'a, 'n> {
-    dialects: &'a Dialects,
+    pub(super) dialects: &'a Dialects,
     anomalies: &'n mut Anomalies,
     /// The dialect's bit.
-    dialect: u64,
-    ranks: [u16; Concept::ALL.len()],
+    pub(super) dialect: u64,
+    pub(super) ranks: [u16; Concept::ALL.len()],
     pub(super) record: SpanRecord<&'a [u8]>,
     pub(super) queue_start: Option<u64>,
     pub(super) queue_end: Option<u64>,
@@ -33,7 +29,7 @@ pub(super) struct Draft<'a, 'n> {
     /// What the kind says of streaming.
     pub(super) kind_streams: Option<bool>,
     /// Events seen, to tell their evaluations apart.
-    events: u32,
+    pub(super) events: u32,
 }
 
 impl<'a, 'n> Draft<'a, 'n> {
@@ -78,147 +74,7 @@ impl<'a, 'n> Draft<'a, 'n> {
         self.anomalies.count(anomaly);
     }
 
-    fn fields(&mut self, span: &'a [u8]) -> Result<(), WireError> {
-        let mut cursor = Cursor::new(span);
-        while let Some((number, field)) = cursor.next()? {
-            match number {
-                9 => {
-                    let (key, value) = key_value(field.bytes()?, 0)?;
-                    self.attribute(key, value);
-                }
-                11 => self.event(field.bytes()?)?,
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn name(&mut self, name: &[u8]) {
-        let Some(entry) = self.dialects.span_name(name) else {
-            return;
-        };
-        for (only, kind) in &entry.kinds {
-            if only & self.dialect != 0 {
-                self.kind(*kind, BY_NAME);
-            }
-        }
-        for row in &entry.rows {
-            if self.wants(row) {
-                let duration = self.record.duration;
-                self.time(row, Ok(duration));
-            }
-        }
-    }
-
-    fn attribute(&mut self, key: &'a [u8], value: AnyValue<'a>) {
-        let found = self.dialects.key(key);
-        if let Some(entry) = found {
-            self.entry(entry, 0, value);
-        }
-        if found.is_none_or(|entry| entry.rows.is_empty())
-            && let Some(family) = FamilyKey::of(&self.dialects.families, key)
-            && let Some(entry) = self.dialects.key(family.as_bytes())
-        {
-            self.entry(entry, family.number, value);
-        }
-    }
-
-    fn entry(&mut self, entry: &'a KeyEntry, number: u32, value: AnyValue<'a>) {
-        for row in &entry.rows {
-            if row.form == Form::Kind {
-                self.kind_of(entry, row, value);
-            } else {
-                self.tell(row, number, value);
-            }
-        }
-        if !entry.leaves.is_empty()
-            && let AnyValue::Str(text) = value
-            && entry.leaves.iter().any(|(_, row)| self.wants(row))
-        {
-            json_leaves(text, &mut |path, value| {
-                for (wanted, row) in &entry.leaves {
-                    if fits(path, wanted) {
-                        self.tell(row, number, value);
-                    }
-                }
-            });
-        }
-    }
-
-    fn event(&mut self, message: &'a [u8]) -> Result<(), WireError> {
-        let (mut name, mut time) = (&[][..], 0);
-        let mut cursor = Cursor::new(message);
-        while let Some((number, field)) = cursor.next()? {
-            match number {
-                1 => time = field.fixed64()?,
-                2 => name = field.bytes()?,
-                _ => {}
-            }
-        }
-        let Some(entry) = self.dialects.event(name) else {
-            return Ok(());
-        };
-        self.events += 1;
-        for row in &entry.rows {
-            self.event_row(row, time);
-        }
-        if !entry.attributes.is_empty() {
-            self.event_attributes(entry, message)?;
-        }
-        Ok(())
-    }
-
-    fn event_row(&mut self, row: &Row, time: u64) {
-        if !self.wants(row) {
-            return;
-        }
-        if row.form == Form::Mark {
-            self.exception = true;
-            return;
-        }
-        let offset = time.checked_sub(self.record.start);
-        if self.ranks.get(row.concept as usize) != Some(&row.rank) {
-            return self.time(row, offset.ok_or(Anomaly::Negative));
-        }
-        // The first of many events counts.
-        if let (Some(offset), Some(Some(known))) = (offset, self.time_of(row.concept)) {
-            *known = offset.min(*known);
-        }
-    }
-
-    fn event_attributes(
-        &mut self,
-        entry: &'a EventEntry,
-        message: &'a [u8],
-    ) -> Result<(), WireError> {
-        let mut cursor = Cursor::new(message);
-        while let Some((number, field)) = cursor.next()? {
-            if number == 3 {
-                let (key, value) = key_value(field.bytes()?, 0)?;
-                for (wanted, path, row) in &entry.attributes {
-                    if **wanted == *key {
-                        self.event_attribute(path, row, value);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn event_attribute(&mut self, path: &[Box<[u8]>], row: &'a Row, value: AnyValue<'a>) {
-        let number = self.events;
-        match value {
-            value if path.is_empty() => self.tell(row, number, value),
-            AnyValue::Str(text) if self.wants(row) => json_leaves(text, &mut |at, value| {
-                if fits(at, path) {
-                    self.tell(row, number, value);
-                }
-            }),
-            _ => {}
-        }
-    }
-
-    fn wants(&self, row: &Row) -> bool {
+    pub(super) fn wants(&self, row: &Row) -> bool {
         row.only & self.dialect != 0
     }
 
@@ -235,20 +91,7 @@ impl<'a, 'n> Draft<'a, 'n> {
         }
     }
 
-    fn kind_of(&mut self, entry: &KeyEntry, row: &Row, value: AnyValue<'_>) {
-        let AnyValue::Str(text) = value else {
-            return;
-        };
-        let known = Folded::of(unquoted(text))
-            .and_then(|folded| entry.kinds.get(folded.as_bytes()))
-            .unwrap_or(&entry.other_kind);
-        let own = known.iter().find(|(only, _)| only & self.dialect != 0);
-        if let Some((_, kind)) = own.filter(|_| self.wants(row)) {
-            self.kind(*kind, row.rank);
-        }
-    }
-
-    fn kind(&mut self, kind: KindOf, rank: u16) {
+    pub(super) fn kind(&mut self, kind: KindOf, rank: u16) {
         let Some(told) = self.ranks.get_mut(Concept::Kind as usize) else {
             return;
         };
@@ -261,7 +104,7 @@ impl<'a, 'n> Draft<'a, 'n> {
     }
 
     /// What `row` says of `value`, if nothing better has told it.
-    fn tell(&mut self, row: &'a Row, number: u32, value: AnyValue<'a>) {
+    pub(super) fn tell(&mut self, row: &'a Row, number: u32, value: AnyValue<'a>) {
         use Concept as C;
         if !self.wants(row) {
             return;
@@ -283,26 +126,8 @@ impl<'a, 'n> Draft<'a, 'n> {
             | C::OutputTokens
             | C::CachedTokens
             | C::CacheWriteTokens
-            | C::ReasoningTokens => match numbers::tokens(value) {
-                Ok(tokens) => {
-                    self.told(row);
-                    if let Some(place) = tokens_of(&mut self.record, row.concept) {
-                        *place = Some(tokens);
-                    }
-                }
-                Err(anomaly) => self.unless_empty(value, anomaly),
-            },
-            C::Stream | C::CacheHit => match numbers::boolean(value) {
-                Ok(value) => {
-                    self.told(row);
-                    if row.concept == C::Stream {
-                        self.record.stream = Some(value);
-                    } else {
-                        self.record.cache_hit = Some(value);
-                    }
-                }
-                Err(anomaly) => self.unless_empty(value, anomaly),
-            },
+            | C::ReasoningTokens => self.count_of_tokens(row, value),
+            C::Stream | C::CacheHit => self.flag(row, value),
             C::Ttft
             | C::TimePerOutputToken
             | C::Queue
@@ -314,6 +139,32 @@ impl<'a, 'n> Draft<'a, 'n> {
                 time => self.time(row, time),
             },
             _ => self.text(row, value),
+        }
+    }
+
+    fn count_of_tokens(&mut self, row: &Row, value: AnyValue<'_>) {
+        match numbers::tokens(value) {
+            Ok(tokens) => {
+                self.told(row);
+                if let Some(place) = tokens_of(&mut self.record, row.concept) {
+                    *place = Some(tokens);
+                }
+            }
+            Err(anomaly) => self.unless_empty(value, anomaly),
+        }
+    }
+
+    fn flag(&mut self, row: &Row, value: AnyValue<'_>) {
+        match numbers::boolean(value) {
+            Ok(value) => {
+                self.told(row);
+                if row.concept == Concept::Stream {
+                    self.record.stream = Some(value);
+                } else {
+                    self.record.cache_hit = Some(value);
+                }
+            }
+            Err(anomaly) => self.unless_empty(value, anomaly),
         }
     }
 
@@ -329,7 +180,7 @@ impl<'a, 'n> Draft<'a, 'n> {
         }
     }
 
-    fn time(&mut self, row: &Row, time: Result<u64, Anomaly>) {
+    pub(super) fn time(&mut self, row: &Row, time: Result<u64, Anomaly>) {
         let time = match time {
             Ok(time) => time,
             Err(anomaly) => return self.count(anomaly),
@@ -344,7 +195,7 @@ impl<'a, 'n> Draft<'a, 'n> {
         }
     }
 
-    fn time_of(&mut self, concept: Concept) -> Option<&mut Option<u64>> {
+    pub(super) fn time_of(&mut self, concept: Concept) -> Option<&mut Option<u64>> {
         match concept {
             Concept::Ttft => Some(&mut self.record.ttft),
             Concept::TimePerOutputToken => Some(&mut self.record.time_per_output_token),

@@ -1,5 +1,6 @@
 //! What one layer says of a trace's calls. Sums and maxima only: no order matters, and two halves of a trace add up.
 
+use super::longest::Longest;
 use super::record::SpanRecord;
 use super::words::Kind;
 
@@ -25,8 +26,8 @@ pub(super) struct LayerSums {
     pub(super) tools: u32,
     pub(super) failed_tools: u32,
     /// Of the slowest call.
-    pub(super) ttft: Option<u64>,
-    pub(super) time_per_output_token: Option<u64>,
+    pub(super) ttft: Longest,
+    pub(super) time_per_output_token: Longest,
 }
 
 impl LayerSums {
@@ -43,8 +44,8 @@ impl LayerSums {
                 cached: record.cached_tokens.unwrap_or(0),
                 written: record.cache_write_tokens.unwrap_or(0),
                 reasoning: record.reasoning_tokens.unwrap_or(0),
-                ttft: record.ttft,
-                time_per_output_token: record.time_per_output_token,
+                ttft: Longest::of(record.ttft),
+                time_per_output_token: Longest::of(record.time_per_output_token),
                 ..Self::default()
             },
             Kind::Embeddings | Kind::Rerank => Self {
@@ -81,8 +82,8 @@ impl LayerSums {
         for (sum, more) in sums {
             *sum = sum.saturating_add(more);
         }
-        // `None` is less than any time.
-        self.ttft = self.ttft.max(other.ttft);
-        self.time_per_output_token = self.time_per_output_token.max(other.time_per_output_token);
+        self.ttft.merge(other.ttft);
+        self.time_per_output_token
+            .merge(other.time_per_output_token);
     }
 }

@@ -14,6 +14,7 @@ mod json_leaves;
 mod key_index;
 mod layer_sums;
 mod lines;
+mod longest;
 mod model_name;
 mod numbers;
 mod pick;
@@ -30,6 +31,7 @@ mod tests;
 mod texts;
 mod trace_record;
 mod trace_scores;
+mod walk;
 mod words;
 
 pub use anomaly::{Anomalies, Anomaly};

@@ -10,7 +10,7 @@ const HEAD: &str = "\
 
 Printed from `src/genai/dialects.table`; a test keeps it so. What a span says is read by these rows, whatever library wrote
 it: of several keys that tell one concept the one with the lowest priority number counts. Keys marked with \\* rest on
-documentation; all others were recorded from the libraries (`tests/fixtures/llm`).
+documentation alone; every other stands in a recording (`tests/fixtures/llm`).
 
 ## Dialects
 

@@ -6,6 +6,7 @@
 //! four layers saw is four numbers here and one there.
 
 use super::layer_sums::LayerSums;
+use super::longest::Longest;
 use super::pick::Pick;
 use super::record::{FinishSet, SpanRecord};
 use super::trace_scores::{TraceScore, TraceScores};
@@ -21,9 +22,9 @@ pub struct TraceRecord {
     pub(super) error_type: Pick,
     pub(super) conversation_id: Pick,
     pub(super) response_id: Pick,
-    pub(super) queue: Option<u64>,
-    pub(super) prefill: Option<u64>,
-    pub(super) decode: Option<u64>,
+    pub(super) queue: Longest,
+    pub(super) prefill: Longest,
+    pub(super) decode: Longest,
     /// Kinds that were seen, a bit for each.
     kinds: u16,
     /// Layers that were seen.
@@ -56,9 +57,9 @@ impl TraceRecord {
             error_type: Pick::of(record, record.error_type),
             conversation_id: Pick::of(record, record.conversation_id),
             response_id: Pick::of(record, record.response_id),
-            queue: record.queue,
-            prefill: record.prefill,
-            decode: record.decode,
+            queue: Longest::of(record.queue),
+            prefill: Longest::of(record.prefill),
+            decode: Longest::of(record.decode),
             kinds: 1 << record.kind as u16,
             stands: 1 << record.stand as u8,
             finish: if call {
@@ -96,9 +97,9 @@ impl TraceRecord {
         self.error_type.merge(other.error_type);
         self.conversation_id.merge(other.conversation_id);
         self.response_id.merge(other.response_id);
-        self.queue = self.queue.max(other.queue);
-        self.prefill = self.prefill.max(other.prefill);
-        self.decode = self.decode.max(other.decode);
+        self.queue.merge(other.queue);
+        self.prefill.merge(other.prefill);
+        self.decode.merge(other.decode);
         self.kinds |= other.kinds;
         self.stands |= other.stands;
         self.finish = self.finish.union(other.finish);

@@ -6,7 +6,7 @@ use super::scores::Score;
 const MOST: usize = 4;
 
 /// What a trace's spans were judged under one name.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TraceScore {
     /// The name, as a number.
     pub name: u64,
@@ -20,7 +20,7 @@ pub struct TraceScore {
 
 /// The names with the least numbers: which they are depends on no order.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct TraceScores([Option<TraceScore>; MOST]);
+pub(super) struct TraceScores([TraceScore; MOST]);
 
 impl TraceScores {
     pub(super) fn add(&mut self, score: &Score<u64>) {
@@ -41,25 +41,24 @@ impl TraceScores {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &TraceScore> {
-        self.0.iter().flatten()
+        self.0.iter().filter(|score| score.count > 0)
     }
 
     fn put(&mut self, mut score: TraceScore) {
-        for place in &mut self.0 {
-            match place {
-                None => {
-                    *place = Some(score);
-                    return;
-                }
-                Some(known) if known.name == score.name => {
-                    known.least = known.least.min(score.least);
-                    known.greatest = known.greatest.max(score.greatest);
-                    known.count = known.count.saturating_add(score.count);
-                    return;
-                }
-                // Kept in order; what falls out at the end is counted nowhere.
-                Some(known) if score.name < known.name => std::mem::swap(known, &mut score),
-                Some(_) => {}
+        for known in &mut self.0 {
+            if known.count == 0 {
+                *known = score;
+                return;
+            }
+            if known.name == score.name {
+                known.least = known.least.min(score.least);
+                known.greatest = known.greatest.max(score.greatest);
+                known.count = known.count.saturating_add(score.count);
+                return;
+            }
+            // Kept in order; what falls out at the end is counted nowhere.
+            if score.name < known.name {
+                std::mem::swap(known, &mut score);
             }
         }
     }

@@ -3,6 +3,7 @@
 mod played;
 mod recordings;
 mod rules;
+mod seen;
 mod spans;
 mod table;
 mod traces;

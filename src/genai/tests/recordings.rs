@@ -43,6 +43,18 @@ fn folders(root: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
+/// Every recorded request.
+pub(super) fn requests() -> Vec<Vec<u8>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/llm");
+    let mut all = Vec::new();
+    folders(&root, &mut all);
+    let paths = all
+        .iter()
+        .flat_map(|folder| cases(folder))
+        .flat_map(|(_, paths)| paths);
+    paths.map(|path| std::fs::read(path).unwrap()).collect()
+}
+
 /// What differs, by path.
 fn differences(path: &str, expected: &Value, found: &Value, out: &mut Vec<String>) {
     match (expected, found) {

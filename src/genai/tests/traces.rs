@@ -141,6 +141,16 @@ fn nothing_is_the_record_of_no_span() {
     );
 }
 
+#[test]
+fn a_trace_costs_a_fixed_number_of_bytes() {
+    // Six layers of 72 bytes, six texts of 16, four evaluations of 32, and what is left.
+    assert!(
+        size_of::<TraceRecord>() <= 712,
+        "{}",
+        size_of::<TraceRecord>()
+    );
+}
+
 /// Records of spans that differ in all that a trace keeps.
 fn records() -> impl Strategy<Value = Vec<SpanRecord<u64>>> {
     let one = (
