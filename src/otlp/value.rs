@@ -9,6 +9,11 @@ use super::wire::{Cursor, WireError};
 /// span's attribute lies five deep, so 30 is what every reader behind us takes too.
 pub(crate) const MAX_DEPTH: u32 = 30;
 
+/// Numbers into a table of texts that only profiles have. They tell us nothing, but readers that know them refuse another
+/// kind of field in their place, and with it all that we would send along.
+const KEY_STRINDEX: u32 = 3;
+const VALUE_STRINDEX: u32 = 8;
+
 /// An attribute's value, undecoded below its first level.
 // A word for the kind, so that the rest begins at a word: with a bool at offset 1 the value was copied in pieces that
 // straddle what had just been written, and the scan took a third longer.
@@ -65,6 +70,9 @@ fn any_pair(message: &[u8], depth: u32) -> Result<(&[u8], AnyValue<'_>), WireErr
         match number {
             1 => key = field.bytes()?,
             2 => value = any_value(field.bytes()?, depth)?,
+            KEY_STRINDEX => {
+                field.varint()?;
+            }
             _ => {}
         }
     }
@@ -162,6 +170,10 @@ fn any_value_of_any_form(message: &[u8], depth: u32) -> Result<AnyValue<'_>, Wir
                 AnyValue::Map(field.bytes()?)
             }
             7 => AnyValue::Bytes(field.bytes()?),
+            VALUE_STRINDEX => {
+                field.varint()?;
+                value
+            }
             _ => value,
         };
     }
@@ -273,6 +285,22 @@ mod tests {
             any_value(&bytes, 0).unwrap_err(),
             WireError::Depth(MAX_DEPTH)
         );
+    }
+
+    #[test]
+    fn numbers_of_texts_are_left_out_and_nothing_else_in_their_place() {
+        let pair = |field: &[u8]| [&[0x0a, 1, b'k'], field].concat();
+        assert_eq!(
+            key_value(&pair(&[0x18, 7]), 0),
+            Ok((&b"k"[..], AnyValue::Empty))
+        );
+        assert_eq!(any_value(&[0x18, 1, 0x40, 7], 0), Ok(AnyValue::Int(1)));
+        for error in [
+            key_value(&pair(&[0x1a, 1, b'x']), 0).map(|_| ()),
+            any_value(&[0x42, 1, b'x'], 0).map(|_| ()),
+        ] {
+            assert_eq!(error, Err(WireError::WireType));
+        }
     }
 
     #[test]
