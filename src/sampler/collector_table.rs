@@ -57,6 +57,8 @@ struct Entry {
     arrived: u32,
     /// The batch it is in.
     due: u64,
+    /// `span-ingest`: when a piece of it was asked last.
+    asked: Option<u32>,
     state: State,
 }
 
@@ -160,6 +162,7 @@ impl CollectorTable {
             order: self.next_order,
             arrived,
             due,
+            asked: None,
             state: State::Undecided(slot),
         };
         self.entries.insert(trace, entry);
@@ -230,6 +233,18 @@ impl CollectorTable {
         None
     }
 
+    /// `span-ingest`: a piece of the trace is asked. When the trace grows too large later, its late pieces are measured from here.
+    pub(crate) fn ask(&mut self, trace: TraceId, second: u32) {
+        if let Some(entry) = self.entries.get_mut(&trace) {
+            entry.asked = Some(second);
+        }
+    }
+
+    /// When a piece of the trace was asked last.
+    pub(crate) fn asked(&self, trace: TraceId) -> Option<u32> {
+        self.entries.get(&trace).and_then(|entry| entry.asked)
+    }
+
     /// Takes a trace out of its batch, before it is decided otherwise than by a tick or a piece: of those the Collector
     /// finds the id again when the batch is due.
     pub(crate) fn leave_batch(&mut self, trace: TraceId) {
@@ -267,6 +282,7 @@ impl CollectorTable {
             order: self.next_order,
             arrived: second,
             due: 0,
+            asked: None,
             state: State::Decided(remembered, Some(second)),
         };
         self.decided += usize::from(self.entries.insert(trace, entry).is_none());

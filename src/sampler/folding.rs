@@ -185,6 +185,10 @@ impl Worker {
             };
             self.decide(owner, slot, Some(evidence));
         } else if self.parts.settings.span_ingest {
+            let partition = self.partitions.get_mut(owner);
+            if let Some(table) = partition.and_then(|partition| partition.table.as_mut()) {
+                table.ask(piece.trace, second);
+            }
             self.decide(owner, slot, Some(Evidence::Early));
         }
     }

@@ -197,8 +197,9 @@ impl Partition {
                 if !matches!(decision.evidence, Complete | Root | Early) {
                     table.leave_batch(decision.trace);
                 }
-                // The Collector does not measure how late pieces of a trace are that was too large.
-                let measured = (!too_large).then_some(second);
+                // Of a trace that was too large the Collector has no time of a decision, but for one that `span-ingest` left.
+                let asked = table.asked(decision.trace);
+                let measured = if too_large { asked } else { Some(second) };
                 table.decided(decision.trace, remembered, measured)
             }
         };
