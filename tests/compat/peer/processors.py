@@ -72,10 +72,10 @@ async def main(mode, engine):
         port = free_port()
         if port not in ports:
             ports.append(port)
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as written:
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as written, tempfile.TemporaryFile() as said:
         json.dump(config(cases, ports, backend.port), written)
         written.flush()
-        process = await asyncio.create_subprocess_exec(engine, "--config", written.name)
+        process = await asyncio.create_subprocess_exec(engine, "--config", written.name, stdout=said, stderr=said)
         try:
             answers = {}
             for case, port in zip(cases, ports):
@@ -85,7 +85,8 @@ async def main(mode, engine):
                     if isinstance(status, int):
                         break
                     if process.returncode is not None:
-                        sys.exit("the Collector did not start")
+                        said.seek(0)
+                        sys.exit(f"the Collector did not start: {said.read().decode(errors='replace')}")
                     await asyncio.sleep(0.1)
                 answers[case["name"]] = backend.came.get(case["name"]) if status == 200 else "refused"
         finally:
