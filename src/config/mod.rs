@@ -37,6 +37,7 @@ mod otlp_receiver;
 mod pipelines;
 mod policies;
 mod processors;
+mod redact;
 mod schema;
 mod secret;
 mod service;

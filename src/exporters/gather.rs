@@ -77,6 +77,7 @@ impl Load {
                     self.read += piece.len() as u64;
                     let leaving = outbound.apply(&kept, piece, spans, number == last);
                     self.filtered += u64::from(leaving.filtered);
+                    self.lost += u64::from(leaving.lost);
                     if leaving.spans > 0 {
                         self.bytes += leaving.bytes.len() as u64;
                         loaded.pieces.push((leaving.bytes, leaving.spans));

@@ -1,8 +1,10 @@
 //! A kept piece on its way out: the processors before `tail_sampling` once more, what the decision has to say, the
-//! processors behind it. So it leaves as it would have left a Collector with this pipeline.
+//! processors behind it. So it leaves as it would have left a Collector with this pipeline. What the exporter redacts is
+//! redacted last, so that no processor brings it back.
 
 use super::notation::Notation;
 use crate::processors::Chain;
+use crate::redaction::Redactor;
 use crate::sampler::Kept;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ pub(crate) struct Outbound {
     pub(crate) front: Arc<Chain>,
     pub(crate) notation: Notation,
     pub(crate) back: Arc<Chain>,
+    pub(crate) redactor: Arc<Redactor>,
 }
 
 /// A piece as it leaves.
@@ -22,6 +25,8 @@ pub(super) struct Leaving {
     /// 0: it does not leave.
     pub(super) spans: u32,
     pub(super) filtered: u32,
+    /// What cannot be redacted must not leave.
+    pub(super) lost: u32,
 }
 
 impl Outbound {
@@ -33,10 +38,19 @@ impl Outbound {
         let filtered = u32::try_from(before + behind)
             .unwrap_or(u32::MAX)
             .min(spans);
+        let left = spans - filtered;
+        let (bytes, lost) = match self.redactor.apply(&bytes) {
+            Ok(bytes) => (bytes, 0),
+            Err(error) => {
+                tracing::error!(trace = %kept.trace, %error, "a piece of a kept trace is damaged and cannot be redacted");
+                (Bytes::new(), left)
+            }
+        };
         Leaving {
             bytes,
-            spans: spans - filtered,
+            spans: left - lost,
             filtered,
+            lost,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::exporters::{
 };
 use crate::log::Log;
 use crate::otlp::SourceId;
+use crate::redaction::Redactor;
 use crate::sampler::{Sampler, Scanned};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,7 @@ const SPAN_BYTES: u64 = 500;
 pub(super) struct Built {
     settings: ExporterSettings,
     transport: Arc<dyn Transport>,
+    redactor: Arc<Redactor>,
     pub(super) stats: Arc<ExporterStats>,
 }
 
@@ -55,10 +57,18 @@ pub(super) fn build_all(
         Ok(Built {
             settings: settings.clone(),
             transport,
+            redactor: Arc::new(redactor(settings)?),
             stats: Arc::default(),
         })
     });
     built.collect()
+}
+
+fn redactor(settings: &ExporterSettings) -> Result<Redactor, StartError> {
+    if settings.redact.is_empty() {
+        return Ok(Redactor::default());
+    }
+    Ok(Redactor::new(&settings.redact)?)
 }
 
 /// Starts the cursors of one pipeline.
@@ -97,6 +107,7 @@ pub(super) fn start(
                 front: chains.front.clone(),
                 notation: notation(pipeline, sampler, around.gates, number == 0),
                 back: chains.back.clone(),
+                redactor: built.redactor.clone(),
             }),
             tracker: around.tracker.clone(),
             last: around.last.clone(),
