@@ -172,6 +172,7 @@ fn pipeline(name: String, item: &Item<'_>, known: &Declarations, used: &mut Used
         exporters,
     };
     process(item, &processors, known, &mut wired);
+    check_routes(item, &wired);
     Some(wired)
 }
 
@@ -205,6 +206,40 @@ fn process(item: &Item<'_>, ids: &[String], known: &Declarations, wired: &mut Wi
             Some(Processor::Step(step)) => wired.front.push((**step).clone()),
             None => {}
         }
+    }
+}
+
+/// What policies export to must be there, and every trace must leave by something.
+fn check_routes(item: &Item<'_>, wired: &Wired) {
+    let Some(sampler) = &wired.sampler else {
+        return;
+    };
+    let path = join(&item.path, "exporters");
+    let routed = |id: &String| {
+        sampler
+            .routes
+            .iter()
+            .any(|route| route.exporters.contains(id))
+    };
+    for route in &sampler.routes {
+        for id in route
+            .exporters
+            .iter()
+            .filter(|id| !wired.exporters.contains(id))
+        {
+            let message = format!(
+                "the policy `{}` exports to `{id}`, which is not among the pipeline's exporters",
+                route.policy
+            );
+            item.decoder.error(item.node.place, &path, message);
+        }
+    }
+    if !wired.exporters.is_empty() && wired.exporters.iter().all(routed) {
+        item.decoder.warning(
+            item.node.place,
+            &path,
+            "each of them takes only what policies export to it: all other traces that are kept leave by none",
+        );
     }
 }
 

@@ -72,6 +72,8 @@ impl Deliverer {
         let mut sum = Delivered {
             lost: load.lost,
             filtered: load.filtered,
+            thinned: load.thinned,
+            not_routed: load.not_routed,
             ..Delivered::default()
         };
         let mut open: Vec<Cow<'_, [LoadedTrace]>> = vec![Cow::Borrowed(&load.traces)];
@@ -184,4 +186,6 @@ fn merge(sum: &mut Delivered, more: Delivered) {
     sum.lost += more.lost;
     sum.expired += more.expired;
     sum.filtered += more.filtered;
+    sum.thinned += more.thinned;
+    sum.not_routed += more.not_routed;
 }

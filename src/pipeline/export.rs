@@ -5,13 +5,14 @@ use super::start_error::StartError;
 use crate::clock::SharedClock;
 use crate::config::settings::{BatchSettings, Compat, Gates, PipelineSettings};
 use crate::exporters::{
-    Cursor, Deliverer, ExporterSettings, ExporterStats, Notation, Outbound, QueueSettings,
+    Cursor, Deliverer, ExporterSettings, ExporterStats, Notation, Outbound, QueueSettings, Routing,
     Transport, build, names_of,
 };
 use crate::log::Log;
 use crate::otlp::SourceId;
 use crate::redaction::Redactor;
 use crate::sampler::{Sampler, Scanned};
+use crate::thinning::Thinner;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -78,6 +79,7 @@ pub(super) fn start(
     built: &[Built],
     around: &Surroundings,
 ) {
+    let thinner = Arc::new(Thinner::new(pipeline.sampler.thinning.clone()));
     for (number, (exporter, delivery)) in pipeline
         .exporters
         .iter()
@@ -104,7 +106,9 @@ pub(super) fn start(
             deliverer: Arc::new(deliverer),
             queue: queue_of(&built.settings.queue, pipeline.batch),
             outbound: Arc::new(Outbound {
+                routing: Routing::of(exporter, &pipeline.sampler.routes),
                 front: chains.front.clone(),
+                thinner: thinner.clone(),
                 notation: notation(pipeline, sampler, around.gates, number == 0),
                 back: chains.back.clone(),
                 redactor: built.redactor.clone(),

@@ -189,18 +189,15 @@ pub(super) fn put(out: &mut Vec<u8>, number: u8, body: &[u8]) {
 
 /// The first bytes of a text for a look at it.
 pub(super) fn begins_as_json(text: &[u8]) -> bool {
-    matches!(
-        head(text, 64).trim_ascii_start().first(),
-        Some(b'{' | b'[')
-    )
+    matches!(head(text, 64).trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use opentelemetry_proto::tonic::common::v1 as proto;
-    use proto::any_value::Value;
     use prost::Message;
+    use proto::any_value::Value;
 
     fn any(value: Value) -> proto::AnyValue {
         proto::AnyValue { value: Some(value) }
@@ -218,7 +215,10 @@ mod tests {
             "hmac-sha256:5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
         let found = hasher.text(&Action::Hash, b"what do ya want for nothing?");
         assert_eq!(found, expected.as_bytes());
-        assert_eq!(*Hasher::new(None).text(&Action::Hash, b"a"), *b"hmac-sha256:");
+        assert_eq!(
+            *Hasher::new(None).text(&Action::Hash, b"a"),
+            *b"hmac-sha256:"
+        );
     }
 
     #[test]
@@ -237,7 +237,11 @@ mod tests {
         check(&list(&["ab", "cd"]), 3, Some(list(&["ab", "c…"])));
         check(&list(&["ab", "cd"]), 2, Some(list(&["ab"])));
         check(&any(Value::IntValue(7)), 0, None);
-        check(&any(Value::BytesValue(vec![1, 2])), 1, Some(any(Value::BytesValue(vec![1]))));
+        check(
+            &any(Value::BytesValue(vec![1, 2])),
+            1,
+            Some(any(Value::BytesValue(vec![1]))),
+        );
         let map = |keys: &[&str]| {
             let pairs = keys.iter().map(|key| proto::KeyValue {
                 key: (*key).into(),

@@ -72,7 +72,10 @@ mod tests {
             ("gen_ai.prompt.1.role", "user"),
             ("gen_ai.prompt.2.role", "assistant"),
             ("llm.input_messages.0.message.role", "tool"),
-            ("llm.output_messages.0.message.contents.1.message_content.type", "reasoning"),
+            (
+                "llm.output_messages.0.message.contents.1.message_content.type",
+                "reasoning",
+            ),
         ] {
             groups.add(key.as_bytes(), AnyValue::Str(word.as_bytes()));
         }
@@ -83,9 +86,15 @@ mod tests {
         check("gen_ai.prompt.0.content", FieldClass::System);
         check("gen_ai.prompt.1.content", FieldClass::Prompt);
         check("gen_ai.prompt.2.content", FieldClass::Answer);
-        check("gen_ai.prompt.2.tool_calls.0.arguments", FieldClass::ToolArguments);
+        check(
+            "gen_ai.prompt.2.tool_calls.0.arguments",
+            FieldClass::ToolArguments,
+        );
         check("gen_ai.prompt.3.content", FieldClass::Prompt);
-        check("llm.input_messages.0.message.content", FieldClass::ToolResults);
+        check(
+            "llm.input_messages.0.message.content",
+            FieldClass::ToolResults,
+        );
         check("llm.output_messages.0.message.content", FieldClass::Answer);
         check(
             "llm.output_messages.0.message.contents.1.message_content.text",

@@ -162,7 +162,15 @@ fn escape_begins(text: &[u8], from: usize, bytes: usize) -> usize {
     let mut at = from + 1;
     while at < bytes {
         let length = match text.get(at..) {
-            Some([b'\\', b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..]) => 12,
+            Some(
+                [
+                    b'\\',
+                    b'u',
+                    b'd' | b'D',
+                    b'8' | b'9' | b'a' | b'b' | b'A' | b'B',
+                    ..,
+                ],
+            ) => 12,
             Some([b'\\', b'u', ..]) => 6,
             Some([b'\\', ..]) => 2,
             _ => 1,

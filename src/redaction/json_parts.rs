@@ -159,9 +159,7 @@ impl Writer<'_> {
         let raw = self.text.get(range.clone()).unwrap_or_default();
         let new = match serde_json::from_slice::<String>(raw) {
             Ok(text) => {
-                let new = self
-                    .redactor
-                    .text(class, text.as_bytes(), self.nested + 1);
+                let new = self.redactor.text(class, text.as_bytes(), self.nested + 1);
                 (*new != *text.as_bytes()).then(|| quoted(&new))
             }
             // Half a pair of surrogates: a text for those who do not look.

@@ -130,7 +130,10 @@ mod tests {
         check("gen_ai.input.messages", Some(FieldClass::Prompt));
         check("gen_ai.completion.0.content", Some(FieldClass::Answer));
         check("gen_ai.tool.call.result", Some(FieldClass::ToolResults));
-        check("retrieval.documents.0.document.content", Some(FieldClass::Documents));
+        check(
+            "retrieval.documents.0.document.content",
+            Some(FieldClass::Documents),
+        );
         check("exception.message", Some(FieldClass::Error));
         check("gen_ai.request.model", None);
         check("http.route", None);

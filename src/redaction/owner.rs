@@ -54,7 +54,11 @@ impl Redactor {
         for field in raw_fields(owner) {
             if let Some(pair) = field?.message(u32::from(number)) {
                 let (key, value) = key_value(pair, 0)?;
-                if self.keys.find(key).is_some_and(|found| !found.rest.is_empty()) {
+                if self
+                    .keys
+                    .find(key)
+                    .is_some_and(|found| !found.rest.is_empty())
+                {
                     groups.add(key, value);
                 }
             }
@@ -90,8 +94,8 @@ impl Redactor {
 
 /// The class of an attribute of an event that is a message of class `event`.
 fn class_in_message(key: &[u8], event: FieldClass, found: Option<&Found<'_>>) -> FieldClass {
-    let special = found.map(|found| found.class).filter(|class| {
-        !matches!(class, FieldClass::Prompt | FieldClass::Answer)
-    });
+    let special = found
+        .map(|found| found.class)
+        .filter(|class| !matches!(class, FieldClass::Prompt | FieldClass::Answer));
     special.or_else(|| of_member(key)).unwrap_or(event)
 }

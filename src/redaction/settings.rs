@@ -29,7 +29,11 @@ impl Action {
             Self::Replace(_) => (3, 0),
             Self::Drop => (4, 0),
         };
-        if rank(other) > rank(self) { other } else { self }
+        if rank(other) > rank(self) {
+            other
+        } else {
+            self
+        }
     }
 }
 

@@ -23,13 +23,15 @@ impl Redactor {
 
     fn span(&self, span: &[u8]) -> New {
         let own = self.attributes(span, 9, b"")?;
-        let below = each(own.as_deref().unwrap_or(span), &[11, 13, 15], |number, child| {
-            match number {
+        let below = each(
+            own.as_deref().unwrap_or(span),
+            &[11, 13, 15],
+            |number, child| match number {
                 11 => self.event(child),
                 13 => self.attributes(child, 4, b""),
                 _ => self.status(child),
-            }
-        })?;
+            },
+        )?;
         Ok(below.or(own))
     }
 
@@ -76,7 +78,9 @@ fn each_field(
     let mut splice = Splice::new(message);
     for field in raw_fields(message) {
         let field = field?;
-        let number = numbers.iter().find(|number| field.number == u32::from(**number));
+        let number = numbers
+            .iter()
+            .find(|number| field.number == u32::from(**number));
         let Some((number, child)) =
             number.and_then(|number| Some((*number, field.message(u32::from(*number))?)))
         else {

@@ -27,7 +27,9 @@ pub enum BadPattern {
     #[error("the regular expression cannot be read")]
     Regex,
     /// Nothing is meant.
-    #[error("expected `name =~ \"...\"`, `name == \"...\"` or the name of a span, in which `*` is any text")]
+    #[error(
+        "expected `name =~ \"...\"`, `name == \"...\"` or the name of a span, in which `*` is any text"
+    )]
     Empty,
 }
 
@@ -91,7 +93,11 @@ mod tests {
     fn means_names() {
         let check = |pattern: &str, name: &str, expected: bool| {
             let pattern = SpanPattern::parse(pattern).unwrap();
-            assert_eq!(pattern.matches(name.as_bytes()), expected, "{pattern:?} {name}");
+            assert_eq!(
+                pattern.matches(name.as_bytes()),
+                expected,
+                "{pattern:?} {name}"
+            );
         };
         check(r#"name =~ "gpu.kernel.*""#, "gpu.kernel.matmul", true);
         check(r#"name =~ "gpu.kernel.*""#, "a gpu.kernel", true);
@@ -108,7 +114,8 @@ mod tests {
 
     #[test]
     fn refuses_what_means_nothing() {
-        let check = |text: &str, expected| assert_eq!(SpanPattern::parse(text).unwrap_err(), expected);
+        let check =
+            |text: &str, expected| assert_eq!(SpanPattern::parse(text).unwrap_err(), expected);
         check(" ", BadPattern::Empty);
         check("name =~ gpu", BadPattern::Quotes);
         check("name == \"gpu", BadPattern::Quotes);

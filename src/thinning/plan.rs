@@ -35,7 +35,12 @@ pub(super) fn plan(spans: &[Candidate<'_>], rules: &[&ThinningRule]) -> Plan {
     keep_parents(spans, &mut said);
     let mut plan = Plan::default();
     let goes = |(_, said): &(&Candidate<'_>, &Said)| **said == Said::Goes;
-    plan.out = spans.iter().zip(&said).filter(goes).map(|(span, _)| span.at).collect();
+    plan.out = spans
+        .iter()
+        .zip(&said)
+        .filter(goes)
+        .map(|(span, _)| span.at)
+        .collect();
     for (number, rule) in rules.iter().enumerate() {
         if let Thin::Fold(least) = rule.thin {
             let own = spans.iter().zip(&said);

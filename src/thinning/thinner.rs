@@ -50,12 +50,12 @@ impl Thinner {
     ///
     /// # Errors
     /// When a piece is damaged: nothing is left out then.
-    pub fn apply(
-        &self,
-        pieces: &[Bytes],
-        policy: Option<&str>,
-    ) -> Result<Vec<Thinned>, WireError> {
-        let rules: Vec<_> = self.rules.iter().filter(|rule| holds(rule, policy)).collect();
+    pub fn apply(&self, pieces: &[Bytes], policy: Option<&str>) -> Result<Vec<Thinned>, WireError> {
+        let rules: Vec<_> = self
+            .rules
+            .iter()
+            .filter(|rule| holds(rule, policy))
+            .collect();
         let plan = if rules.is_empty() {
             Plan::default()
         } else {

@@ -29,14 +29,13 @@ impl Ledger {
                 ("undecided", get(&stats.undecided)),
                 ("dropped", get(&stats.dropped)),
                 ("dropped_pressure", get(&stats.dropped_pressure)),
-                // Nothing leaves spans out of a kept trace yet.
-                ("thinned", 0),
+                ("thinned", state.thinned),
                 ("filtered", state.filtered + get(&stats.filtered)),
                 ("duplicate", state.duplicate),
                 ("rejected", state.rejected),
                 ("expired", state.expired + get(&stats.expired)),
                 ("lost", state.lost),
-                ("not_routed", get(&stats.not_routed)),
+                ("not_routed", state.not_routed + get(&stats.not_routed)),
             ],
         }
     }

@@ -1,10 +1,12 @@
 //! A conversation as parts with a class each, and the forms in which libraries write it. The same parts with other texts in
 //! the same form are what a redactor must give.
 
-use crate::redaction::FieldClass::{self, Answer, Prompt, Reasoning, System, ToolArguments, ToolResults};
+use crate::redaction::FieldClass::{
+    self, Answer, Prompt, Reasoning, System, ToolArguments, ToolResults,
+};
+use common::any_value::Value as Proto;
 use opentelemetry_proto::tonic::common::v1 as common;
 use opentelemetry_proto::tonic::trace::v1::{Span, span::Event};
-use common::any_value::Value as Proto;
 use serde_json::{Value, json};
 
 /// A text and its class.
@@ -91,7 +93,10 @@ pub(super) fn pair(key: impl Into<String>, value: common::AnyValue) -> common::K
 fn structured(value: &Value) -> common::AnyValue {
     let value = match value {
         Value::Object(map) => Proto::KvlistValue(common::KeyValueList {
-            values: map.iter().map(|(key, value)| pair(key, structured(value))).collect(),
+            values: map
+                .iter()
+                .map(|(key, value)| pair(key, structured(value)))
+                .collect(),
         }),
         Value::Array(list) => Proto::ArrayValue(common::ArrayValue {
             values: list.iter().map(structured).collect(),
@@ -136,8 +141,14 @@ fn flattened(parts: &[Part], out: &mut Vec<common::KeyValue>) {
             ToolArguments => "tool_calls.0.arguments",
             _ => "content",
         };
-        out.push(pair(format!("gen_ai.prompt.{number}.{key}"), text(&part.text)));
-        out.push(pair(format!("gen_ai.prompt.{number}.role"), text(role(part.class))));
+        out.push(pair(
+            format!("gen_ai.prompt.{number}.{key}"),
+            text(&part.text),
+        ));
+        out.push(pair(
+            format!("gen_ai.prompt.{number}.role"),
+            text(role(part.class)),
+        ));
     }
 }
 
@@ -178,8 +189,14 @@ fn event(part: &Part) -> Event {
 }
 
 /// The classes that these forms can write.
-pub(super) const CLASSES: [FieldClass; 6] =
-    [Prompt, Answer, Reasoning, System, ToolArguments, ToolResults];
+pub(super) const CLASSES: [FieldClass; 6] = [
+    Prompt,
+    Answer,
+    Reasoning,
+    System,
+    ToolArguments,
+    ToolResults,
+];
 
 /// A span with the parts in this form between attributes that are nobody's.
 pub(super) fn span(parts: &[Part], form: Form) -> Span {

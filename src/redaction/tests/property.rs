@@ -38,10 +38,12 @@ fn hmac(text: &str) -> String {
     use std::fmt::Write;
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, b"0123456789abcdef");
     let tag = ring::hmac::sign(&key, text.as_bytes());
-    tag.as_ref().iter().fold("hmac-sha256:".to_owned(), |mut out, byte| {
-        write!(out, "{byte:02x}").unwrap();
-        out
-    })
+    tag.as_ref()
+        .iter()
+        .fold("hmac-sha256:".to_owned(), |mut out, byte| {
+            write!(out, "{byte:02x}").unwrap();
+            out
+        })
 }
 
 fn under(action: &Action, text: &str) -> String {
@@ -89,13 +91,19 @@ fn without_empty(mut span: Span) -> Span {
         pair.value.as_ref() != Some(&text) && pair.value.as_ref().is_some_and(|v| v.value.is_some())
     };
     span.attributes.retain(full);
-    span.events.iter_mut().for_each(|event| event.attributes.retain(full));
+    span.events
+        .iter_mut()
+        .for_each(|event| event.attributes.retain(full));
     span
 }
 
 /// What a tool was called with is one text, as it stands in the form.
 fn is_quoted(form: Form, class: FieldClass) -> bool {
-    class == FieldClass::ToolArguments && matches!(form, Form::Parts | Form::Structured | Form::OpenAi | Form::Nested)
+    class == FieldClass::ToolArguments
+        && matches!(
+            form,
+            Form::Parts | Form::Structured | Form::OpenAi | Form::Nested
+        )
 }
 
 proptest! {

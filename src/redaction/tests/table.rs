@@ -39,18 +39,47 @@ fn values() {
     let answers = with(&[(Answer, Action::Drop)]);
     check(&answers, "gen_ai.completion", "hello", None);
     check(&answers, "gen_ai.prompt", "hello", Some("hello"));
-    check(&answers, "gen_ai.prompt", r#"[{"role": "user", "content": "a"}, {"role":"assistant","content":"b"}]"#,
-        Some(r#"[{"role": "user", "content": "a"}, {"role":"assistant","content":""}]"#));
+    check(
+        &answers,
+        "gen_ai.prompt",
+        r#"[{"role": "user", "content": "a"}, {"role":"assistant","content":"b"}]"#,
+        Some(r#"[{"role": "user", "content": "a"}, {"role":"assistant","content":""}]"#),
+    );
     // What looks like parts and is none of ours: the strictest.
     check(&answers, "gen_ai.prompt", "[{'role': 'user'}]", None);
-    check(&answers, "gen_ai.prompt", r#"[{"role":"assistant","content":"cut in th"#, None);
+    check(
+        &answers,
+        "gen_ai.prompt",
+        r#"[{"role":"assistant","content":"cut in th"#,
+        None,
+    );
     // A role is a word, and nothing else passes under its name.
     let prompts = with(&[(Prompt, Action::Drop), (System, Action::Hash)]);
-    check(&prompts, "gen_ai.prompt", r#"[{"role":"user and more"}]"#, Some(r#"[{"role":""}]"#));
-    check(&prompts, "gen_ai.prompt", r#"{"id": 5, "on": true}"#, Some(r#"{"id": null, "on": true}"#));
+    check(
+        &prompts,
+        "gen_ai.prompt",
+        r#"[{"role":"user and more"}]"#,
+        Some(r#"[{"role":""}]"#),
+    );
+    check(
+        &prompts,
+        "gen_ai.prompt",
+        r#"{"id": 5, "on": true}"#,
+        Some(r#"{"id": null, "on": true}"#),
+    );
     // Half a pair of surrogates.
-    check(&prompts, "gen_ai.prompt", r#"{"a": "x\ud83d"}"#, Some(r#"{"a": ""}"#));
-    check(&prompts, "gen_ai.output.messages", r#"{"a": "x"}"#, Some(r#"{"a": "x"}"#));
+    check(
+        &prompts,
+        "gen_ai.prompt",
+        r#"{"a": "x\ud83d"}"#,
+        Some(r#"{"a": ""}"#),
+    );
+    check(
+        &prompts,
+        "gen_ai.output.messages",
+        r#"{"a": "x"}"#,
+        Some(r#"{"a": "x"}"#),
+    );
 }
 
 #[test]
