@@ -19,28 +19,36 @@ pub(crate) fn decode(exporter: &mut Fields<'_>) -> RedactSettings {
         return RedactSettings::default();
     };
     let mut settings = RedactSettings::default();
-    if let Some(action) = fields.get("all").and_then(|item| action(&item)) {
-        settings.classes.fill(action);
+    let mut sound = true;
+    if let Some(item) = fields.get("all") {
+        let action = action(&item);
+        sound &= action.is_some();
+        settings.classes.fill(action.unwrap_or_default());
     }
     for class in FieldClass::ALL {
-        if let Some(action) = fields.get(class.word()).and_then(|item| action(&item))
+        if let Some(item) = fields.get(class.word())
             && let Some(place) = settings.classes.get_mut(class as usize)
         {
-            *place = action;
+            let action = action(&item);
+            sound &= action.is_some();
+            *place = action.unwrap_or_default();
         }
     }
     if let Some(list) = fields.get("attributes") {
-        settings.attributes = list.list().iter().filter_map(rule).collect();
+        let rules = list.list();
+        settings.attributes = rules.iter().filter_map(rule).collect();
+        sound &= settings.attributes.len() == rules.len();
     }
+    let keyed = ["hash_key", "hash_key_file"].map(|key| fields.get(key).is_some());
     settings.hash_key = hash_key(&mut fields);
     let hashes = settings.actions().any(|action| *action == Action::Hash);
     let item = fields.item();
-    if hashes && settings.hash_key.is_none() {
+    if hashes && keyed == [false, false] {
         item.error_help(
             "`hash` needs a key: without one short texts are found by trying",
             "set `hash_key: ${env:NAME}` or `hash_key_file`",
         );
-    } else if settings.is_empty() {
+    } else if sound && settings.is_empty() {
         item.warning("nothing is redacted: every action is `keep`");
     }
     settings
@@ -108,7 +116,6 @@ fn hash_key(fields: &mut Fields<'_>) -> Option<Secret> {
         item.error(format!(
             "the key is too short: expected at least {SHORTEST_KEY} bytes"
         ));
-        // It is there, and what is wrong with it is said.
     }
     Some(Secret::new(text))
 }

@@ -74,6 +74,7 @@ impl Deliverer {
             filtered: load.filtered,
             thinned: load.thinned,
             not_routed: load.not_routed,
+            erased: load.erased,
             ..Delivered::default()
         };
         let mut open: Vec<Cow<'_, [LoadedTrace]>> = vec![Cow::Borrowed(&load.traces)];
@@ -188,4 +189,5 @@ fn merge(sum: &mut Delivered, more: Delivered) {
     sum.filtered += more.filtered;
     sum.thinned += more.thinned;
     sum.not_routed += more.not_routed;
+    sum.erased += more.erased;
 }

@@ -32,6 +32,8 @@ pub(super) struct Load {
     pub(super) thinned: u64,
     /// Spans of traces that go to other exporters.
     pub(super) not_routed: u64,
+    /// Spans of which nothing is left.
+    pub(super) erased: u64,
     pub(super) bytes: u64,
     /// Bytes read for it: processors may leave nothing of them, and a load must end all the same.
     pub(super) read: u64,
@@ -111,6 +113,7 @@ impl Load {
                     self.read += piece.len() as u64;
                     pieces.push(outbound.read(piece, spans, number == last));
                 }
+                Err(ReadError::Erased { .. }) => self.erased += u64::from(spans),
                 Err(error) => {
                     self.lost += u64::from(spans);
                     tracing::error!(trace = %kept.trace, %error, "a piece of a kept trace cannot be read back");

@@ -44,6 +44,9 @@ pub struct Delivered {
     /// In kept traces that go to other exporters.
     #[prost(uint64, tag = "11")]
     pub not_routed: u64,
+    /// In pieces that were erased before they were delivered.
+    #[prost(uint64, tag = "12")]
+    pub erased: u64,
     /// The exporter had left the config: it begins at the end when it comes back.
     #[prost(bool, tag = "8")]
     pub gone: bool,
@@ -54,7 +57,7 @@ impl Delivered {
     #[must_use]
     pub fn spans(&self) -> u64 {
         let left = self.delivered + self.duplicate + self.rejected + self.lost + self.expired;
-        left + self.filtered + self.thinned + self.not_routed
+        left + self.filtered + self.thinned + self.not_routed + self.erased
     }
 
     /// Keep number `number` of the frame at `position` is still to be delivered.
@@ -244,6 +247,7 @@ impl Delivery {
             state.filtered += sum.filtered;
             state.thinned += sum.thinned;
             state.not_routed += sum.not_routed;
+            state.erased += sum.erased;
         }
         self.save()
     }

@@ -10,5 +10,6 @@ pub(crate) mod recipe;
 pub(crate) mod sender;
 pub(crate) mod sink;
 pub(crate) mod spans;
+pub(crate) mod texts;
 pub(crate) mod traffic;
 pub(crate) mod wait;

@@ -8,7 +8,7 @@ use crate::admin::sources::SamplerSource;
 use crate::sampler::{Delivery, GoneExporter, SamplerStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const STATES: usize = 12;
+const STATES: usize = 13;
 
 /// What one exporter of one pipeline owes for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,7 @@ impl Ledger {
                 ("rejected", state.rejected),
                 ("expired", state.expired + get(&stats.expired)),
                 ("lost", state.lost),
+                ("erased", state.erased),
                 ("not_routed", state.not_routed + get(&stats.not_routed)),
             ],
         }

@@ -335,7 +335,7 @@ const EXPORT_TO: Key = Key::new(
 );
 const EVALUATE: Key = Key::new(
     "evaluate_percentage",
-    Shape::Number,
+    Number,
     "So many percent of these traces go to export_to; 100.",
 );
 
