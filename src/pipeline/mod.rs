@@ -11,6 +11,7 @@ mod erase;
 mod export;
 mod health;
 mod receive;
+mod redacting;
 mod running;
 mod start_error;
 mod stop;

@@ -71,6 +71,13 @@ impl RedactSettings {
         self.classes.iter().chain(rules)
     }
 
+    /// Some text of calls is changed; errors are none.
+    #[must_use]
+    pub fn changes_calls(&self) -> bool {
+        let mut classes = FieldClass::ALL.into_iter();
+        classes.any(|class| class != FieldClass::Error && *self.action(class) != Action::Keep)
+    }
+
     /// Nothing is changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -1,6 +1,7 @@
 //! `tailwater erase`: nothing of a trace is left on the disk, everything else is as it was, and the ledger adds up.
 
 use crate::support::daemon::{Place, run_to_end};
+use crate::support::files::text_is_in;
 use crate::support::ledger::at_rest;
 use crate::support::recipe::{ERRORS, Recipe};
 use crate::support::sender::send_grpc;
@@ -17,15 +18,7 @@ fn id(trace: u64) -> String {
 
 /// The prompt of a trace, in any file below.
 fn prompt_is_in(path: &Path, trace: u64) -> bool {
-    let prompt = format!("问题 {trace}: word");
-    path.read_dir().unwrap().any(|entry| {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            return prompt_is_in(&path, trace);
-        }
-        let bytes = std::fs::read(path).unwrap();
-        memchr::memmem::find(&bytes, prompt.as_bytes()).is_some()
-    })
+    text_is_in(path, &format!("问题 {trace}: word"))
 }
 
 fn erase(place: &Place, trace: &str) -> (Option<i32>, String) {

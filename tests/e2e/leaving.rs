@@ -2,8 +2,9 @@
 //! for.
 
 use crate::support::daemon::Place;
-use crate::support::ledger::{Ledger, at_rest};
-use crate::support::recipe::Recipe;
+use crate::support::files::text_is_in;
+use crate::support::ledger::{Ledger, assert_ledger, at_rest};
+use crate::support::recipe::{ERRORS, Recipe};
 use crate::support::sender::send_grpc;
 use crate::support::sink::Sink;
 use crate::support::spans::Flat;
@@ -92,5 +93,28 @@ async fn kept_traces_are_thinned_routed_and_redacted_also_after_a_kill() {
     assert_eq!(at_rest(&daemon, &judge.exporter(1).0).await, of_judge);
     assert!(daemon.terminate().await.0.success());
     assert_eq!(judge.count() as u64, 3 * judged);
+    place.assert_log_is_sound();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_receiver_redacts_is_never_stored() {
+    let sink = Sink::grpc();
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(3))
+        .set("receivers.otlp.redact={prompt: {truncate: 8}}");
+    let mut daemon = place.start().await;
+    for part in 0..2 {
+        send_grpc(daemon.grpc, request(0..20, part)).await;
+    }
+    // Decided by the next life, on what is stored.
+    daemon.kill();
+    let mut daemon = place.start().await;
+    until("what is kept is at the sink", || sink.count() >= 4).await;
+    assert_ledger(&daemon, &sink.exporter(0).0, 40, 4).await;
+    assert!(daemon.terminate().await.0.success());
+    let mut prompts = texts(&sink.spans(), PROMPT);
+    prompts.sort();
+    assert_eq!(prompts, ["问题 0…", "问题 0…", "问题 1…", "问题 1…"]);
+    let log = place.path().join("log");
+    assert!(text_is_in(&log, "问题 1…") && !text_is_in(&log, "word"));
     place.assert_log_is_sound();
 }

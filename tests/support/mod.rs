@@ -2,6 +2,7 @@
 //! that can be told apart, and readers of the daemon's metrics.
 
 pub(crate) mod daemon;
+pub(crate) mod files;
 pub(crate) mod fixtures;
 pub(crate) mod ledger;
 pub(crate) mod ports;

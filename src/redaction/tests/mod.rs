@@ -3,6 +3,7 @@
 mod forms;
 mod parts;
 mod property;
+mod recorded;
 mod table;
 
 pub(super) use forms::json;
