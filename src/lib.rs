@@ -10,5 +10,7 @@ pub mod otlp;
 pub mod pipeline;
 pub mod processors;
 pub mod receivers;
+pub mod redaction;
 pub mod rules;
 pub mod sampler;
+pub mod thinning;

@@ -174,7 +174,7 @@ inventory! {
 
     // Ledger.
     LEDGER_SPANS: Gauge "tailwater_ledger_spans" in "{spans}" by ["pipeline", "exporter", "state"] Always,
-        "What became of every span read from the log, since the directory was new (filtered: by processors beside tail_sampling); the other states add up to accepted.";
+        "What became of every span read from the log, since the directory was new (filtered: by processors beside tail_sampling; thinned: left out of kept traces; not_routed: in traces that go to other exporters; erased: by tailwater erase); the other states add up to accepted.";
     LEDGER_DIFFERENCE: Gauge "tailwater_ledger_difference" in "{spans}" by ["pipeline", "exporter"] Always,
         "Accepted less all other states: 0 at rest, more for a moment while spans move, never for long.";
 

@@ -38,6 +38,8 @@ mod otlp_receiver;
 mod pipelines;
 mod policies;
 mod processors;
+mod redact;
+mod routes;
 mod schema;
 mod secret;
 mod service;
@@ -47,6 +49,7 @@ mod size;
 mod sources;
 mod tail_sampling;
 mod telemetry;
+mod thinning;
 mod tls;
 mod yaml;
 

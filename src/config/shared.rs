@@ -163,6 +163,8 @@ pub(crate) fn finish(instance: Instance, shared: &Shared) -> InstanceSettings {
         num_shards: instance.num_shards,
         compat_version: instance.compat_version,
         policies: instance.policies,
+        routes: instance.routes,
+        thinning: instance.thinning,
         log: shared.log.clone(),
         memory: shared.memory.clone(),
         compat,

@@ -9,7 +9,10 @@ use super::item::Item;
 use super::memory::{self, Memory};
 use super::policies;
 use super::settings::{Compat, SamplingStrategy};
+use super::thinning;
+use crate::exporters::Route;
 use crate::rules::{PolicySpec, Release};
+use crate::thinning::ThinningRule;
 
 /// The Collector's default.
 const DECISION_WAIT: Duration = Duration::from_secs(30);
@@ -35,6 +38,8 @@ pub(crate) struct Instance {
     pub num_shards: u32,
     pub compat_version: Release,
     pub policies: Vec<PolicySpec>,
+    pub routes: Vec<Route>,
+    pub thinning: Vec<ThinningRule>,
     pub buffer: Option<Buffer>,
     pub memory: Option<Memory>,
     pub compat: Option<Compat>,
@@ -62,6 +67,11 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         &[("strict", Compat::Strict), ("lossless", Compat::Lossless)],
     );
     let sampling_strategy = strategy(&mut fields);
+    let (policies, routes) = policies
+        .map(|item| policies::decode(&item, sampling_strategy))
+        .unwrap_or_default();
+    let thinning = fields.get("thinning");
+    let thinning = thinning.map(|item| thinning::decode(&item, &policies));
     let instance = Instance {
         id: id.text.clone(),
         decision_wait: wait.unwrap_or(DECISION_WAIT),
@@ -80,9 +90,9 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         sampling_strategy,
         num_shards: num_shards(&mut fields),
         compat_version: compat_version(&mut fields),
-        policies: policies
-            .map(|item| policies::decode(&item, sampling_strategy))
-            .unwrap_or_default(),
+        policies,
+        routes,
+        thinning: thinning.unwrap_or_default(),
         buffer: fields.get("buffer").and_then(|item| buffer::decode(&item)),
         memory: fields.get("memory").and_then(|item| memory::decode(&item)),
         compat,
@@ -194,5 +204,4 @@ fn later(fields: &mut Fields<'_>) {
         "services",
         "leave it out: every service is sampled at the tail",
     );
-    fields.not_yet("thinning", "leave it out: kept traces are exported whole");
 }

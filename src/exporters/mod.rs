@@ -34,6 +34,7 @@ mod raw_codec;
 mod response;
 mod retry;
 mod retry_after;
+mod routing;
 mod secret;
 mod settings;
 mod stats;
@@ -51,6 +52,8 @@ pub use error::ExporterError;
 pub(crate) use notation::{Notation, names_of};
 pub(crate) use outbound::Outbound;
 pub use retry::{Backoff, RetrySettings};
+pub use routing::Route;
+pub(crate) use routing::Routing;
 pub use secret::Secret;
 pub use settings::{
     Compression, DebugOutput, DebugSettings, ExporterKind, ExporterSettings, FileFormat,

@@ -5,6 +5,7 @@
 
 use super::retry::RetrySettings;
 use super::secret::Secret;
+use crate::redaction::RedactSettings;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ pub struct ExporterSettings {
     pub queue: QueueSettings,
     /// Time for one try; zero is no limit. `file` and `debug` do not wait for anybody and have none.
     pub timeout: Duration,
+    /// `redact`: nothing unless the file sets it.
+    pub redact: RedactSettings,
 }
 
 impl ExporterSettings {
@@ -39,6 +42,7 @@ impl ExporterSettings {
             retry: RetrySettings::collector(),
             queue: QueueSettings::new(),
             timeout,
+            redact: RedactSettings::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::entry::{BatchMeta, Decision, Entries, Entry, Extent, address};
 use super::evidence::Evidence;
 use super::recovery::seconds;
 use super::scanned::{Scanned, ScannedPiece};
-use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream};
+use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream, pieces};
 use crate::otlp::{SourceId, TraceId};
 use crate::processors::Chain;
 use crate::rules::{Atoms, Features, Fold, ObserverScratch, Program, Recorded, State, Verdict};
@@ -88,6 +88,8 @@ struct Checker<'a> {
     lines: Vec<Line>,
     by_trace: HashMap<TraceId, Vec<usize>>,
     waiting: WaitingCheck,
+    /// Traces of which pieces were erased: their records say no more what they said.
+    erased: HashSet<TraceId>,
     report: CheckReport,
     whole: bool,
 }
@@ -104,6 +106,7 @@ pub fn check(directory: &Directory, checked: &Checked<'_>) -> Result<CheckReport
         lines: Vec::new(),
         by_trace: HashMap::new(),
         waiting: WaitingCheck::default(),
+        erased: HashSet::new(),
         report: CheckReport::default(),
         // Entries that retention took cannot be asked.
         whole: decisions
@@ -117,7 +120,8 @@ pub fn check(directory: &Directory, checked: &Checked<'_>) -> Result<CheckReport
     checker.prove(spans.start());
     let wrong = std::mem::take(&mut checker.waiting).prove(checked, spans.start());
     checker.report.states = wrong.proven;
-    for trace in wrong.traces {
+    let erased = std::mem::take(&mut checker.erased);
+    for trace in wrong.traces.iter().filter(|trace| !erased.contains(*trace)) {
         checker.problem(|| format!("trace {trace}: its state is not that of the pieces it names"));
     }
     Ok(checker.report)
@@ -248,6 +252,11 @@ impl Checker<'_> {
                         &mut scratch,
                     );
                     self.report.damaged += damaged;
+                    let erased = pieces(&frame.body).flatten().filter(|piece| piece.erased);
+                    let erased: HashSet<u32> = erased.map(|piece| piece.offset).collect();
+                    let own = |piece: &&ScannedPiece| erased.contains(&piece.offset);
+                    let traces = scanned.pieces.iter().filter(own).map(|piece| piece.trace);
+                    self.erased.extend(traces);
                     self.take_frame(frame.position, seconds(frame.stamp), &scanned);
                 }
                 Ok(None) => return,
@@ -372,6 +381,9 @@ impl Checker<'_> {
                 self.problem(|| {
                     format!("trace {trace}: its entry names {said} spans, the log has {found}")
                 });
+                continue;
+            }
+            if self.erased.contains(&trace) {
                 continue;
             }
             let filtered = line.decision.evidence == Evidence::Filtered;

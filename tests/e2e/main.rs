@@ -9,8 +9,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod canary;
 mod embed;
+mod erase;
 mod exporters;
+mod leaving;
 mod pipelines;
 mod processors;
 mod receivers;

@@ -3,10 +3,13 @@
 use super::Key;
 use super::Shape::{self, Block, Duration, Flag, Headers, Many, Text, Whole, Words};
 use super::delivery::{QUEUE, RETRY, TLS_CLIENT};
+use super::redact::REDACT;
 
 const COMPRESSIONS: &[&str] = &["gzip", "zstd", "none", ""];
 const ABOUT_RETRY: &str = "When a batch that failed is tried again.";
 const ABOUT_QUEUE: &str = "The decision log is the queue; this is how it is emptied.";
+
+const ABOUT_REDACT: &str = "What is taken out before anything leaves by this exporter; nothing.";
 
 const KEEPALIVE: Shape = Block(&[
     Key::new(
@@ -42,6 +45,7 @@ const OTLP_GRPC: Shape = Block(&[
     Key::new("timeout", Duration, "Time for one try; 5s."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
+    Key::new("redact", REDACT, ABOUT_REDACT),
     Key::ignored("read_buffer_size"),
     Key::ignored("write_buffer_size"),
 ]);
@@ -74,6 +78,7 @@ const OTLP_HTTP: Shape = Block(&[
     Key::new("timeout", Duration, "Time for one try; 30s."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
+    Key::new("redact", REDACT, ABOUT_REDACT),
     Key::ignored("metrics_endpoint"),
     Key::ignored("logs_endpoint"),
     Key::ignored("profiles_endpoint"),
@@ -125,6 +130,7 @@ const FILE: Shape = Block(&[
     Key::new("directory_permissions", Text, "In octal digits; \"0755\"."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
+    Key::new("redact", REDACT, ABOUT_REDACT),
     Key::new("group_by", GROUPS, "Taken when it is off."),
     Key::ignored("flush_interval"),
 ]);
@@ -148,6 +154,7 @@ const DEBUG: Shape = Block(&[
     ),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
+    Key::new("redact", REDACT, ABOUT_REDACT),
     Key::ignored("use_internal_logger"),
 ]);
 

@@ -10,6 +10,7 @@ mod exporters;
 mod policies;
 mod processors;
 mod receivers;
+mod redact;
 mod sampler;
 mod service;
 mod shape;

@@ -3,6 +3,7 @@
 use super::Key;
 use super::Shape::{self, Block, Duration, Flag, Headers, Many, Size, Text, Whole, Words};
 use super::delivery::TLS_SERVER;
+use super::redact::REDACT;
 
 const TRANSPORTS: &[&str] = &["tcp", "tcp4", "tcp6"];
 const ENCODINGS: &[&str] = &["", "gzip", "zstd", "zlib", "deflate"];
@@ -146,11 +147,18 @@ const PROTOCOLS: Shape = Block(&[
     Key::new("http", HTTP, "OTLP over HTTP."),
 ]);
 
-const OTLP: Shape = Block(&[Key::new(
-    "protocols",
-    PROTOCOLS,
-    "At least one; a key without a value has its defaults.",
-)]);
+const OTLP: Shape = Block(&[
+    Key::new(
+        "protocols",
+        PROTOCOLS,
+        "At least one; a key without a value has its defaults.",
+    ),
+    Key::new(
+        "redact",
+        REDACT,
+        "What is taken out before anything is stored, and before rules see it; nothing.",
+    ),
+]);
 
 pub(crate) const RECEIVERS: Shape =
     Shape::Components(&[Key::new("otlp", OTLP, "OTLP over gRPC and HTTP.")]);

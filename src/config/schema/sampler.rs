@@ -125,6 +125,11 @@ const TAIL_SAMPLING: Shape = Block(&[
     ),
     Key::new("policies", Many(&POLICY), "The rules."),
     Key::new(
+        "thinning",
+        Many(&THINNING),
+        "Which spans of kept traces do not leave; none.",
+    ),
+    Key::new(
         "buffer",
         BUFFER,
         "Where accepted spans lie; one for all instances.",
@@ -151,6 +156,29 @@ const TAIL_SAMPLING: Shape = Block(&[
         "Limits are divided by it, and traces among as many; 1.",
     ),
     Key::ignored("expected_new_traces_per_sec"),
+]);
+
+const THINNING: Shape = Block(&[
+    Key::new(
+        "spans",
+        Text,
+        "name =~ \"regular expression\", name == \"name\", or a name in which * is any text.",
+    ),
+    Key::new(
+        "keep_percentage",
+        Shape::Number,
+        "So many percent of these spans leave.",
+    ),
+    Key::new(
+        "fold_repeated",
+        Whole,
+        "Siblings of one name leave as one span when there are at least so many.",
+    ),
+    Key::new(
+        "unless_kept_by",
+        Many(&Text),
+        "Policies whose traces leave whole, as far as this rule goes.",
+    ),
 ]);
 
 const BATCH: Shape = Block(&[

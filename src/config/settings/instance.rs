@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::Gates;
+use crate::exporters::Route;
 use crate::log::{LogSettings, MemorySettings, OnFull};
 use crate::rules::{PolicySpec, Release, Semantics};
+use crate::thinning::ThinningRule;
 
 /// Which behaviour wins where the Collector loses data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,6 +64,10 @@ pub struct InstanceSettings {
     pub compat_version: Release,
     /// In the order of the file.
     pub policies: Vec<PolicySpec>,
+    /// Which exporters policies name.
+    pub routes: Vec<Route>,
+    /// Which spans of kept traces do not leave.
+    pub thinning: Vec<ThinningRule>,
     /// The buffer, shared by all instances.
     pub log: LogSettings,
     /// Memory caps, shared by all instances.

@@ -1,6 +1,7 @@
 //! One `otlp` receiver of the config.
 
 use crate::receivers::{OtlpGrpcSettings, OtlpHttpSettings};
+use crate::redaction::RedactSettings;
 
 /// One `otlp` receiver: at least one of the two protocols.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,4 +12,6 @@ pub struct ReceiverSettings {
     pub grpc: Option<OtlpGrpcSettings>,
     /// `protocols.http`.
     pub http: Option<OtlpHttpSettings>,
+    /// `redact`: nothing unless the file sets it.
+    pub redact: RedactSettings,
 }
