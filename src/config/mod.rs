@@ -24,6 +24,7 @@ mod gates;
 mod go_duration;
 mod item;
 mod keywords;
+mod late_evidence;
 mod leaves;
 mod limiting;
 mod load;

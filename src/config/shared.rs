@@ -4,6 +4,7 @@ use super::buffer::{self, Buffer};
 use super::decoder::Decoder;
 use super::diagnostic::{Diagnostic, Severity};
 use super::expand::Env;
+use super::late_evidence;
 use super::memory::{self, Memory};
 use super::pipelines::Wired;
 use super::settings::{Compat, InstanceSettings, MemoryPlan};
@@ -28,6 +29,7 @@ pub(crate) fn settle(decoder: &Decoder<'_>, pipelines: &[Wired], env: Env<'_>) -
         .filter_map(|wired| wired.sampler.as_ref())
         .collect();
     let compat = compat_of_env(decoder, env);
+    late_evidence::refuse(decoder, &instances, compat);
     let mut log = log(decoder, &instances, env);
     if instances
         .iter()
@@ -159,6 +161,10 @@ pub(crate) fn finish(instance: Instance, shared: &Shared) -> InstanceSettings {
         maximum_trace_size_bytes: instance.maximum_trace_size_bytes,
         maximum_trace_spans: instance.maximum_trace_spans,
         late_window: instance.late_window,
+        late_evidence: instance
+            .late_evidence
+            .map(|block| block.policies)
+            .unwrap_or_default(),
         sampling_strategy: instance.sampling_strategy,
         num_shards: instance.num_shards,
         compat_version: instance.compat_version,

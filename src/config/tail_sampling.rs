@@ -6,6 +6,7 @@ use super::buffer::{self, Buffer};
 use super::component::ComponentId;
 use super::fields::Fields;
 use super::item::Item;
+use super::late_evidence::{self, LateEvidence};
 use super::memory::{self, Memory};
 use super::policies;
 use super::settings::{Compat, SamplingStrategy};
@@ -31,6 +32,7 @@ pub(crate) struct Instance {
     pub maximum_trace_size_bytes: Option<u64>,
     pub maximum_trace_spans: Option<u64>,
     pub late_window: Duration,
+    pub late_evidence: Option<LateEvidence>,
     pub sampling_strategy: SamplingStrategy,
     pub num_shards: u32,
     pub compat_version: Release,
@@ -62,6 +64,12 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         &[("strict", Compat::Strict), ("lossless", Compat::Lossless)],
     );
     let sampling_strategy = strategy(&mut fields);
+    let policies = policies
+        .map(|item| policies::decode(&item, sampling_strategy))
+        .unwrap_or_default();
+    let late_evidence = fields
+        .get("late_evidence")
+        .and_then(|item| late_evidence::decode(&item, &policies));
     let instance = Instance {
         id: id.text.clone(),
         decision_wait: wait.unwrap_or(DECISION_WAIT),
@@ -80,9 +88,8 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         sampling_strategy,
         num_shards: num_shards(&mut fields),
         compat_version: compat_version(&mut fields),
-        policies: policies
-            .map(|item| policies::decode(&item, sampling_strategy))
-            .unwrap_or_default(),
+        policies,
+        late_evidence,
         buffer: fields.get("buffer").and_then(|item| buffer::decode(&item)),
         memory: fields.get("memory").and_then(|item| memory::decode(&item)),
         compat,

@@ -185,6 +185,16 @@ fn resume_after(samplers: &[OpenSampler]) -> OpenAt {
     OpenAt { beyond, stamp }
 }
 
+/// Indices of the policies that late pieces are asked for.
+fn late_evidence(settings: &InstanceSettings) -> Vec<u16> {
+    let index = |name: &String| {
+        let mut names = settings.policies.iter().map(|policy| &policy.name);
+        names.position(|other| other == name)
+    };
+    let named = settings.late_evidence.iter().filter_map(index);
+    named.filter_map(|index| index.try_into().ok()).collect()
+}
+
 /// Sizes of one shard: a part of what the file says, at least 1 when it says anything.
 fn strict(settings: &InstanceSettings) -> Strict {
     let shards = settings.num_shards.max(1);
@@ -217,6 +227,7 @@ fn sampler_settings(
             .decision_wait_after_root_received
             .map(|wait| wait.as_secs()),
         late_window: u32::try_from(settings.late_window.as_secs()).unwrap_or(u32::MAX),
+        late_evidence: late_evidence(settings),
         max_trace_spans: u32::try_from(settings.maximum_trace_spans.unwrap_or(MAX_TRACE_SPANS))
             .unwrap_or(u32::MAX),
         max_trace_bytes: settings.maximum_trace_size_bytes.unwrap_or(u64::MAX),

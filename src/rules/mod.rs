@@ -13,6 +13,7 @@ mod go_literals;
 pub(crate) mod go_regex;
 mod key_index;
 mod keyword;
+mod late_evidence;
 mod limits;
 pub mod ottl;
 mod percentiles;

@@ -5,9 +5,11 @@
 //! these. One decision for each life of a trace, every piece in at most one entry, late pieces as their decision, and
 //! for the evidence `complete` no piece left out that came before its tick.
 
+use super::check_amended::AmendedCheck;
 use super::check_waiting::WaitingCheck;
 use super::entry::{BatchMeta, Decision, Entries, Entry, Extent, address};
 use super::evidence::Evidence;
+use super::packed::PackedRef;
 use super::recovery::seconds;
 use super::scanned::{Scanned, ScannedPiece};
 use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream};
@@ -32,6 +34,8 @@ pub struct CheckReport {
     pub proven: u64,
     /// Undecided states that were computed again: all records were there, under the same rules.
     pub states: u64,
+    /// Amendments whose records were all there.
+    pub amendments: u64,
     /// Spans of this pipeline in the log.
     pub spans: u64,
     /// Spans that no entry names.
@@ -87,6 +91,7 @@ struct Checker<'a> {
     lines: Vec<Line>,
     by_trace: HashMap<TraceId, Vec<usize>>,
     waiting: WaitingCheck,
+    amended: AmendedCheck,
     report: CheckReport,
     whole: bool,
 }
@@ -103,6 +108,7 @@ pub fn check(directory: &Directory, checked: &Checked<'_>) -> Result<CheckReport
         lines: Vec::new(),
         by_trace: HashMap::new(),
         waiting: WaitingCheck::default(),
+        amended: AmendedCheck::default(),
         report: CheckReport::default(),
         // Entries that retention took cannot be asked.
         whole: decisions
@@ -118,6 +124,11 @@ pub fn check(directory: &Directory, checked: &Checked<'_>) -> Result<CheckReport
     checker.report.states = wrong.proven;
     for trace in wrong.traces {
         checker.problem(|| format!("trace {trace}: its state is not that of the pieces it names"));
+    }
+    let amended = std::mem::take(&mut checker.amended).prove(checked, spans.start());
+    checker.report.amendments = amended.proven;
+    for (trace, problem) in amended.problems {
+        checker.problem(|| format!("trace {trace}: {problem}"));
     }
     Ok(checker.report)
 }
@@ -155,6 +166,9 @@ impl Checker<'_> {
 
     fn take_entry(&mut self, entry: Entry, rules: u32) {
         let (decision, extent, keep, places) = match entry {
+            Entry::Keep(decision, _, refs) if decision.evidence == Evidence::Amendment => {
+                return self.take_amendment(&decision, &refs, rules);
+            }
             Entry::Keep(decision, _, refs) => {
                 let places = refs
                     .iter()
@@ -190,9 +204,10 @@ impl Checker<'_> {
             .rfind(|line| line.decision.evidence != Evidence::Filtered);
         if decision.evidence == Evidence::Late {
             self.report.late += 1;
+            let amended = self.amended.is_amended(trace);
             let (known, agrees) = (
                 earlier.is_some(),
-                earlier.is_none_or(|line| line.keep == keep),
+                earlier.is_none_or(|line| (line.keep || amended) == keep),
             );
             if !known && self.whole {
                 self.problem(|| format!("trace {trace}: a late piece without a decision"));
@@ -202,6 +217,7 @@ impl Checker<'_> {
                 });
             }
         } else if !filtered {
+            self.amended.decided(trace);
             self.report.decisions += 1;
             self.report.keeps += u64::from(keep);
         }
@@ -223,6 +239,19 @@ impl Checker<'_> {
             seen,
             first_second,
         });
+    }
+
+    fn take_amendment(&mut self, decision: &Decision, refs: &[PackedRef], rules: u32) {
+        let lines = self.by_trace.get(&decision.trace).into_iter().flatten();
+        let earlier = lines
+            .filter_map(|line| self.lines.get(*line))
+            .rfind(|line| line.decision.evidence != Evidence::Filtered);
+        let dropped = match earlier {
+            Some(line) => !line.keep && line.decision.policy.is_none(),
+            None => !self.whole,
+        };
+        let words = self.checked.program.state_words();
+        self.amended.take(decision, refs, (rules, words), dropped);
     }
 
     fn read_spans(&mut self, stream: &Stream) {
@@ -274,7 +303,11 @@ impl Checker<'_> {
             self.report.spans += u64::from(piece.taken);
             let named = self.naming(piece.trace, position, piece.offset);
             let trace = piece.trace;
+            let size = (spans, piece.size.traces);
+            let dropped = !named.is_empty();
+            let amended = (self.amended).fold((trace, place), dropped, checked, facts, size);
             match named[..] {
+                [] if amended => {}
                 [] => self.report.undecided += u64::from(piece.taken),
                 [only] => self.fold(only, second, scanned, piece),
                 _ => self.problem(|| {

@@ -9,7 +9,7 @@ use super::scanned::ScannedPiece;
 use super::skeletons::Skeleton;
 use super::stats::{add, get, set};
 use super::worker::Worker;
-use crate::rules::{Granting, State, Verdict};
+use crate::rules::{Facts, Granting, State, Verdict};
 
 impl Worker {
     pub(super) fn late(
@@ -17,8 +17,12 @@ impl Worker {
         piece: &ScannedPiece,
         place: PackedRef,
         second: u32,
+        facts: &Facts,
         (remembered, cached): (Remembered, bool),
     ) {
+        if !remembered.keep && self.restore(piece, place, second, facts) {
+            return;
+        }
         let decision = Decision {
             trace: piece.trace,
             policy: remembered.policy,
@@ -29,6 +33,7 @@ impl Worker {
             child: remembered.child,
             grants: Vec::new(),
             cached,
+            amends: None,
         };
         let spans = u64::from(place.spans());
         add(
@@ -77,6 +82,7 @@ impl Worker {
             child: verdict.child,
             grants: self.answers.clone(),
             cached: false,
+            amends: None,
         };
         let remembered = Remembered {
             last_second: skeleton.last_second,
@@ -174,6 +180,7 @@ impl Worker {
             } else {
                 &mut self.batch.dropped
             }) += extent.spans;
+            self.leave(&decision, places);
             self.batch.push(&Entry::Drop(decision, extent));
         }
         if self.limits.take_changed() {

@@ -28,11 +28,13 @@ pub enum Evidence {
     Unmatched = 11,
     /// No decision: the processors before `tail_sampling` have left nothing of a piece.
     Filtered = 12,
+    /// A late piece brought a dropped trace back.
+    Amendment = 13,
 }
 
 impl Evidence {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Complete,
         Self::Root,
         Self::Pressure,
@@ -45,6 +47,7 @@ impl Evidence {
         Self::TooLarge,
         Self::Unmatched,
         Self::Filtered,
+        Self::Amendment,
     ];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
@@ -69,6 +72,7 @@ impl Evidence {
             Self::TooLarge => "too_large",
             Self::Unmatched => "unmatched",
             Self::Filtered => "filtered",
+            Self::Amendment => "amendment",
         }
     }
 

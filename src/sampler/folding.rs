@@ -90,14 +90,14 @@ impl Worker {
         let slot = match self.find(owner, piece.trace, second) {
             Found::Undecided(slot) => slot,
             Found::Cached(remembered) => {
-                return self.late(piece, place, second, (remembered, true));
+                return self.late(piece, place, second, facts, (remembered, true));
             }
             Found::Decided(remembered, since) => {
                 if let Some(since) = since {
                     let age = second.saturating_sub(since);
                     self.parts.stats.late_age.observe(u64::from(age));
                 }
-                return self.late(piece, place, second, (remembered, false));
+                return self.late(piece, place, second, facts, (remembered, false));
             }
             Found::New => self.open(owner, piece, second),
         };

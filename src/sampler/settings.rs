@@ -24,6 +24,9 @@ pub struct SamplerSettings {
     pub decision_wait_after_root: Option<u64>,
     /// Seconds of log time in which late spans follow a decision.
     pub late_window: u32,
+    /// Policies (by their index) that bring a dropped trace back when a late piece matches; none with [`Self::strict`] and
+    /// [`Self::span_ingest`].
+    pub late_evidence: Vec<u16>,
     /// A trace with more spans is decided on what it has.
     pub max_trace_spans: u32,
     /// A trace with more payload bytes is decided on what it has.

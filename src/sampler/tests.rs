@@ -23,6 +23,7 @@ use std::time::Duration;
 
 mod budgets;
 mod front;
+mod late_evidence;
 mod long_waits;
 
 const WAIT: u64 = 3;
@@ -134,6 +135,7 @@ impl Rig {
             decision_wait: WAIT,
             decision_wait_after_root: None,
             late_window: WINDOW,
+            late_evidence: vec![],
             max_trace_spans: 1000,
             max_trace_bytes: u64::MAX,
             skeleton_cap: 32 << 20,

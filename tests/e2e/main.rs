@@ -11,6 +11,7 @@ mod support;
 
 mod embed;
 mod exporters;
+mod late_evidence;
 mod pipelines;
 mod processors;
 mod receivers;

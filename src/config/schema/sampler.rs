@@ -123,6 +123,15 @@ const TAIL_SAMPLING: Shape = Block(&[
         Duration,
         "How long late spans follow the decision; 10m.",
     ),
+    Key::new(
+        "late_evidence",
+        Block(&[Key::new(
+            "policies",
+            Many(&Text),
+            "Names of policies that test spans.",
+        )]),
+        "Late spans that match one of these policies bring their dropped trace back; off.",
+    ),
     Key::new("policies", Many(&POLICY), "The rules."),
     Key::new(
         "buffer",
