@@ -6,6 +6,7 @@ mod atoms;
 #[cfg(test)]
 mod collector_tests;
 mod compiler;
+mod early_keep;
 mod facts;
 mod fingerprint;
 mod fold;

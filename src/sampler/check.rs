@@ -12,6 +12,7 @@ use super::evidence::Evidence;
 use super::packed::PackedRef;
 use super::recovery::seconds;
 use super::scanned::{Scanned, ScannedPiece};
+use super::settings::Idle;
 use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream};
 use crate::otlp::{SourceId, TraceId};
 use crate::processors::Chain;
@@ -69,6 +70,8 @@ pub struct Checked<'a> {
     pub services: &'a Services,
     /// Whole seconds.
     pub decision_wait: u64,
+    /// In place of it.
+    pub idle: Option<Idle>,
 }
 
 struct Line {
@@ -380,11 +383,19 @@ impl Checker<'_> {
         });
         let due = decided
             .max_by_key(|other| other.extent.first)
-            .map(|other| u64::from(other.decision.first_second) + 1 + self.checked.decision_wait);
+            .map(|other| self.due(&other.decision));
         if due.is_some_and(|due| u64::from(second) < due) {
             self.problem(|| {
                 format!("trace {trace}: a piece that came in time was treated as late")
             });
+        }
+    }
+
+    fn due(&self, decision: &Decision) -> u64 {
+        let (first, last) = (decision.first_second, decision.last_second);
+        match self.checked.idle {
+            Some(idle) => idle.due(first, last),
+            None => u64::from(first) + 1 + self.checked.decision_wait,
         }
     }
 

@@ -64,6 +64,7 @@ impl Worker {
         let in_time = match skeleton.root_seen {
             _ if self.parts.settings.span_ingest => Evidence::Unmatched,
             true => Evidence::Root,
+            false if self.is_aged(&skeleton) => Evidence::MaxAge,
             false => Evidence::Complete,
         };
         let evidence = evidence.unwrap_or(in_time);
@@ -106,6 +107,12 @@ impl Worker {
         let pieces = (&places[..], named);
         self.push(decision, verdict.keep, verdict.threshold, pieces);
         self.places = places;
+    }
+
+    fn is_aged(&self, skeleton: &Skeleton) -> bool {
+        let (first, last) = (skeleton.first_second, skeleton.last_second);
+        let idle = self.parts.settings.idle;
+        idle.is_some_and(|idle| idle.is_aged(first, last))
     }
 
     /// Asks the policies, unless the evidence says that nobody is to be asked; `None`: the trace stays undecided.

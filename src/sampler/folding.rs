@@ -11,7 +11,7 @@ use super::skeletons::Skeletons;
 use super::stats::add;
 use super::worker::Worker;
 use crate::log::{FrameMeta, Ref};
-use crate::rules::Facts;
+use crate::rules::{Facts, State};
 use std::sync::Arc;
 
 impl Worker {
@@ -110,7 +110,10 @@ impl Worker {
             return super::pages::NONE;
         };
         // The open batch closes at the next tick; N ticks later it is decided: a delay in (N, N+1].
-        let due = u64::from(second) + 1 + self.parts.settings.decision_wait;
+        let due = match self.parts.settings.idle {
+            Some(idle) => idle.due(second, second),
+            None => u64::from(second) + 1 + self.parts.settings.decision_wait,
+        };
         let timed = partition.table.is_none().then_some(due);
         let slot = partition
             .skeletons
@@ -158,11 +161,18 @@ impl Worker {
             0 => u64::from(piece.length),
             size => size,
         };
+        let moved = (skeleton.last_second != second)
+            .then_some(self.parts.settings.idle)
+            .flatten()
+            .map(|idle| idle.due(skeleton.first_second, second));
         skeleton.last_second = second;
         let service = skeleton.service;
         let oversize = skeleton.fold.spans > self.parts.settings.max_trace_spans
             || skeleton.bytes > self.parts.settings.max_trace_bytes
             || skeleton.pieces >= self.max_pieces;
+        if let Some(due) = moved {
+            partition.skeletons.put_off(slot, due);
+        }
         if let Some(wait) = self
             .parts
             .settings
@@ -190,6 +200,22 @@ impl Worker {
                 table.ask(piece.trace, second);
             }
             self.decide(owner, slot, Some(Evidence::Early));
+        } else if !self.early.is_empty() && self.keeps_early(owner, slot) {
+            self.decide(owner, slot, Some(Evidence::EarlyKeep));
         }
+    }
+
+    fn keeps_early(&self, owner: usize, slot: u32) -> bool {
+        let Some(partition) = self.partitions.get(owner) else {
+            return false;
+        };
+        partition.skeletons.get(slot).is_some_and(|skeleton| {
+            let state = State {
+                trace: skeleton.trace(),
+                fold: &skeleton.fold,
+                words: partition.skeletons.words(slot),
+            };
+            self.parts.program.keeps_early(&self.early, state)
+        })
     }
 }

@@ -65,5 +65,5 @@ pub use kept::{Kept, KeptReader};
 pub use owners::{GoneExporter, give_up_instances};
 pub use pulse::Pulse;
 pub use scanned::Scanned;
-pub use settings::{SamplerSettings, Strict};
+pub use settings::{Idle, SamplerSettings, Strict};
 pub use stats::SamplerStats;

@@ -12,6 +12,7 @@ mod support;
 mod embed;
 mod exporters;
 mod late_evidence;
+mod long_traces;
 mod pipelines;
 mod processors;
 mod receivers;
