@@ -127,6 +127,10 @@ inventory! {
         "Traces decided, by the policy that decided (empty: none wanted it), keep or drop, and why then.";
     LATE_SPANS: Counter "tailwater_late_spans_total" in "{spans}" by ["pipeline", "outcome"] Always,
         "Spans that came after their trace's decision and followed it, as long as it was remembered.";
+    RESTORED_SPANS: Counter "tailwater_restored_spans_total" in "{spans}" by ["pipeline"] Always,
+        "Dropped spans of traces that late evidence has brought back: they are no longer counted as dropped.";
+    NOT_RESTORED: Counter "tailwater_not_restored_spans_total" in "{spans}" by ["pipeline"] Always,
+        "Dropped spans of such traces that were no longer in the log, or too far apart in it: they stay dropped.";
     SKELETON_BYTES: Gauge "tailwater_skeleton_bytes" in "By" by ["pipeline"] Always,
         "Summaries of undecided traces.";
     DECISION_IDS: Gauge "tailwater_decision_memory_traces" in "{traces}" by ["pipeline"] Always,

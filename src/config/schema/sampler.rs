@@ -87,6 +87,26 @@ const TAIL_SAMPLING: Shape = Block(&[
         Duration,
         "From the root span to the decision; off.",
     ),
+    Key::new(
+        "idle_wait",
+        Duration,
+        "From a trace's last span to its decision, in place of decision_wait; off.",
+    ),
+    Key::new(
+        "max_age",
+        Duration,
+        "A trace that never rests is decided at this age; 10m where idle_wait is set.",
+    ),
+    Key::new(
+        "early_keep",
+        Flag,
+        "A trace that a policy keeps whatever comes is kept at once.",
+    ),
+    Key::new(
+        "preset",
+        Words(&["llm"]),
+        "llm: idle_wait 1m, decision_wait_after_root_received 6s, max_age 10m, early_keep where the policies allow it.",
+    ),
     Key::new("num_traces", Whole, "Undecided traces at once; no limit."),
     Key::new(
         "decision_cache",
@@ -122,6 +142,15 @@ const TAIL_SAMPLING: Shape = Block(&[
         "late_window",
         Duration,
         "How long late spans follow the decision; 10m.",
+    ),
+    Key::new(
+        "late_evidence",
+        Block(&[Key::new(
+            "policies",
+            Many(&Text),
+            "Names of policies that test spans.",
+        )]),
+        "Late spans that match one of these policies bring their dropped trace back; off.",
     ),
     Key::new("policies", Many(&POLICY), "The rules."),
     Key::new(
