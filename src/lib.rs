@@ -1,10 +1,12 @@
 //! Tailwater: tail sampling for LLM inference.
 
 pub mod admin;
+mod client_tls;
 pub mod clock;
 pub mod config;
 pub mod exporters;
 pub mod genai;
+pub mod kafka;
 pub mod log;
 pub mod otlp;
 pub mod pipeline;
@@ -12,3 +14,4 @@ pub mod processors;
 pub mod receivers;
 pub mod rules;
 pub mod sampler;
+mod secret;

@@ -41,6 +41,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ReceiverSettin
         id: id.text.clone(),
         grpc,
         http,
+        kafka: None,
     })
 }
 

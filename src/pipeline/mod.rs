@@ -7,6 +7,7 @@ mod budgets;
 mod build;
 mod chains;
 mod check;
+mod consume;
 mod export;
 mod health;
 mod receive;

@@ -6,6 +6,7 @@
 
 mod delivery;
 mod exporters;
+mod kafka;
 mod policies;
 mod processors;
 mod receivers;
