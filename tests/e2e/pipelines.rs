@@ -138,6 +138,12 @@ fn every_file_has_a_test() {
     names.sort();
     assert_eq!(
         names,
-        ["collector-user.yaml", "llm-gateway.yaml", "minimal.yaml"]
+        [
+            "collector-user.yaml",
+            "llm-gateway.yaml",
+            "minimal.yaml",
+            // Started in tests/kafka, which has a broker.
+            "sidecar-to-kafka.yaml"
+        ]
     );
 }

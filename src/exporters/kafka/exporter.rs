@@ -1,9 +1,10 @@
 //! Sends batches as records and waits for every delivery report.
 //!
 //! Invariants: success means that the brokers have reported every record; a second try of a batch sends only what has
-//! not arrived; a record that is too large, for us or for the topic, is cut between spans, and a span that is too large
-//! by itself is rejected and counted, never tried for ever.
+//! not arrived; a record that is too large, for us or (sent alone) for the topic, is cut between spans, and a span that is
+//! too large by itself is rejected and counted, never tried for ever.
 
+use super::lanes::Lanes;
 use super::parts::{Part, by_trace};
 use super::settings::KafkaExporterSettings;
 use super::unfinished::{Rest, Unfinished};
@@ -11,7 +12,7 @@ use crate::clock::SharedClock;
 use crate::exporters::encode;
 use crate::exporters::error::Problem;
 use crate::exporters::transport::{Outgoing, SendError, Sending, Sent, Transport};
-use crate::kafka::{Encoding, Failure, Producer, Receipt, Record};
+use crate::kafka::{Encoding, Failure, Receipt, Record};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -20,7 +21,7 @@ use std::time::Duration;
 
 /// One topic of one cluster.
 pub(crate) struct KafkaExporter {
-    producer: Producer,
+    lanes: Lanes,
     topic: String,
     encoding: Encoding,
     by_trace: bool,
@@ -48,17 +49,10 @@ impl KafkaExporter {
         timeout: Duration,
         clock: SharedClock,
     ) -> Result<Self, Problem> {
-        let producer = Producer::new(
-            id,
-            &settings.connection,
-            &settings.producer,
-            settings.hasher,
-            timeout,
-            clock,
-        )
-        .map_err(|misfit| Problem::new(misfit.key, misfit.text))?;
+        let lanes = Lanes::new(id, settings, timeout, clock)
+            .map_err(|misfit| Problem::new(misfit.key, misfit.text))?;
         Ok(Self {
-            producer,
+            lanes,
             topic: settings.topic.clone(),
             encoding: settings.encoding,
             by_trace: settings.partition_traces_by_id,
@@ -113,12 +107,13 @@ impl KafkaExporter {
                 Err(_) => return Err(Failure::UNREADABLE),
             },
         };
-        self.producer.send(&Record {
+        let record = Record {
             topic: &self.topic,
             key: part.key.as_deref(),
             value: &value,
             headers: &[],
-        })
+        };
+        self.lanes.send(&record, part.alone)
     }
 
     /// What the batch has come to; the rest of one that has not arrived is kept for the next try.
@@ -160,6 +155,10 @@ impl Try {
         };
         match receipt.await {
             Ok(Ok(())) => self.arrived += part.spans,
+            Ok(Err(Failure::TooLarge)) if !part.alone => {
+                let alone = true;
+                self.open.push_front(Part { alone, ..part });
+            }
             Ok(Err(failure)) => self.end(part, failure),
             // The producer was made anew, and its queue is gone.
             Err(_) => self.end(part, Failure::GONE),

@@ -3,6 +3,8 @@
 #[cfg(feature = "kafka")]
 mod exporter;
 #[cfg(feature = "kafka")]
+mod lanes;
+#[cfg(feature = "kafka")]
 mod parts;
 mod settings;
 #[cfg(feature = "kafka")]

@@ -11,6 +11,8 @@ pub(super) struct Part {
     /// An `ExportTraceServiceRequest`.
     pub(super) request: Bytes,
     pub(super) spans: u64,
+    /// It leaves in a request of its own, so that the broker's word on the size is about this record and no other.
+    pub(super) alone: bool,
 }
 
 impl Part {
@@ -20,6 +22,7 @@ impl Part {
             key: None,
             request,
             spans,
+            alone: false,
         }
     }
 
@@ -29,6 +32,7 @@ impl Part {
             key: self.key.clone(),
             request,
             spans: u64::from(spans),
+            alone: self.alone,
         }))
     }
 }
@@ -55,6 +59,7 @@ pub(super) fn by_trace(request: &Bytes) -> Option<Vec<Part>> {
             }),
             request: (bytes.end <= block.len()).then(|| block.slice(bytes))?,
             spans: u64::from(piece.spans.end - piece.spans.start),
+            alone: false,
         })
     };
     split.pieces.into_iter().map(part).collect()
