@@ -23,7 +23,7 @@ pub enum Appears {
     Always,
     /// With its first event; each label set for itself.
     FirstEvent,
-    /// With its first event, and only under `compat: strict` or with a feature gate.
+    /// With its first event, and only where the config asks for it: `compat: strict`, a feature gate, a Kafka receiver.
     WhenAsked,
 }
 
@@ -71,6 +71,16 @@ inventory! {
         "Protobuf bytes of acknowledged requests, inflated and transcoded.";
     REFUSED_REQUESTS: Counter "tailwater_receiver_refused_requests_total" in "{requests}" by ["receiver", "transport", "reason"] Always,
         "Requests refused by receivers, by reason.";
+    KAFKA_LAG: Gauge "tailwater_kafka_receiver_lag_records" in "{records}" by ["receiver"] WhenAsked,
+        "Records of this member's partitions that are not committed, as of the last ten seconds. Only with a kafka receiver.";
+    KAFKA_PARTITIONS: Gauge "tailwater_kafka_receiver_partitions" in "{partitions}" by ["receiver"] WhenAsked,
+        "Partitions that this member of the group reads. Only with a kafka receiver.";
+    KAFKA_REBALANCES: Counter "tailwater_kafka_receiver_rebalances_total" in "{rebalances}" by ["receiver"] WhenAsked,
+        "How often partitions came or went. Only with a kafka receiver.";
+    KAFKA_LOST: Counter "tailwater_kafka_receiver_lost_records_total" in "{records}" by ["receiver"] WhenAsked,
+        "Offsets that the topic no longer had when they were to be read: its retention is too short. Only with a kafka receiver.";
+    KAFKA_DEAD_LETTERS: Counter "tailwater_kafka_receiver_dead_letters_total" in "{records}" by ["receiver"] WhenAsked,
+        "Records that are no OTLP, in the dead-letter topic; without one only refused requests count them. Only with a kafka receiver.";
     SERVICE_REFUSED: Counter "tailwater_service_refused_requests_total" in "{requests}" by ["service"] Always,
         "Requests refused because of this service: its memory cap, or its share of a log that is nearly full.";
 

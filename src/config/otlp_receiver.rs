@@ -10,10 +10,10 @@ use super::node::{Entry, Place};
 use super::redact;
 use super::settings::ReceiverSettings;
 use super::tls;
-use crate::exporters::Secret;
 use crate::receivers::{
     ContentEncoding, CorsSettings, GrpcKeepalive, OtlpGrpcSettings, OtlpHttpSettings,
 };
+use crate::secret::Secret;
 
 const AUTH: &str = "use `tls` with `client_ca_file`, or authenticate in a proxy in front";
 const METADATA: &str = "request metadata is not passed on";
@@ -44,6 +44,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ReceiverSettin
         grpc,
         http,
         redact,
+        kafka: None,
     })
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::fields::Fields;
 use super::item::Item;
 use super::node::Value;
-use crate::exporters::Secret;
 use crate::redaction::{Action, AttributeRule, FieldClass, RedactSettings};
+use crate::secret::Secret;
 
 /// A key under this many bytes can be guessed; NIST SP 800-107 asks for 112 bits.
 const SHORTEST_KEY: usize = 16;

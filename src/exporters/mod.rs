@@ -26,6 +26,7 @@ mod grpc_target;
 mod halve;
 mod http_client;
 mod http_status;
+mod kafka;
 mod notation;
 mod otlp_grpc;
 mod otlp_http;
@@ -35,7 +36,6 @@ mod response;
 mod retry;
 mod retry_after;
 mod routing;
-mod secret;
 mod settings;
 mod stats;
 #[cfg(test)]
@@ -45,21 +45,22 @@ mod transport;
 mod user_agent;
 mod whole_append;
 
+pub use crate::client_tls::{Pem, TlsClientSettings, TlsVersion};
+pub use crate::secret::Secret;
 pub use build::build;
 pub(crate) use cursor::Cursor;
 pub(crate) use deliver::Deliverer;
 pub use error::ExporterError;
+pub use kafka::KafkaExporterSettings;
 pub(crate) use notation::{Notation, names_of};
 pub(crate) use outbound::Outbound;
 pub use retry::{Backoff, RetrySettings};
 pub use routing::Route;
 pub(crate) use routing::Routing;
-pub use secret::Secret;
 pub use settings::{
     Compression, DebugOutput, DebugSettings, ExporterKind, ExporterSettings, FileFormat,
     FileSettings, Headers, HttpEncoding, HttpTarget, KeepaliveSettings, OtlpGrpcSettings,
-    OtlpHttpSettings, Pem, QueueSettings, RotationSettings, TlsClientSettings, TlsVersion,
-    Verbosity,
+    OtlpHttpSettings, QueueSettings, RotationSettings, Verbosity,
 };
 pub use stats::{ExporterCounts, ExporterStats, InFlight, LastError};
 pub use transport::{Flushing, LONGEST_ASKED_DELAY, Outgoing, SendError, Sending, Sent, Transport};

@@ -7,6 +7,7 @@ mod budgets;
 mod build;
 mod chains;
 mod check;
+mod consume;
 mod erase;
 mod export;
 mod health;

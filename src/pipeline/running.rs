@@ -3,6 +3,7 @@
 use super::admin::{Admin, Parts};
 use super::budgets::Budgets;
 use super::build::{Core, build};
+use super::consume;
 use super::export::{self, Surroundings};
 use super::health::{Health, Readiness};
 use super::receive::{Intakes, bind_all};
@@ -226,13 +227,21 @@ impl Pipeline {
     }
 
     async fn listen(mut self, config: &Config, intakes: &Intakes) -> Result<Self, StartError> {
-        let bound = match bind_all(&config.receivers, intakes).await {
-            Ok(bound) => bound,
+        let opened = match bind_all(&config.receivers, intakes).await {
+            Ok(bound) => consume::make_all(&config.receivers, intakes, &self.shared.clock)
+                .map(|consumers| (bound, consumers)),
+            Err(error) => Err(error),
+        };
+        let (bound, consumers) = match opened {
+            Ok(opened) => opened,
             Err(error) => {
                 self.stop(std::time::Duration::ZERO).await;
                 return Err(error);
             }
         };
+        for consumer in consumers {
+            consumer.start(&self.receivers, self.stop_intake.clone())?;
+        }
         for bound in bound {
             self.addresses.push((bound.name.clone(), bound.address));
             bound.serve(&self.receivers, self.stop_intake.clone());

@@ -1,7 +1,7 @@
 //! Checked settings of redaction: what the config gives. Everything is kept unless it says otherwise.
 
 use super::class::FieldClass;
-use crate::exporters::Secret;
+use crate::secret::Secret;
 
 /// What is done with a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

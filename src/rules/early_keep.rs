@@ -124,7 +124,7 @@ mod tests {
                 ..Semantics::default()
             };
             let mut builder = AtomsBuilder::default();
-            let mut compiler = Compiler::new(&mut builder, semantics);
+            let compiler = Compiler::new(&mut builder, semantics);
             let program = compiler.compile(&policies).unwrap();
             assert_eq!(program.early_policies(), expected, "{policies:?}");
             let hinder = |policy: &PolicySpec| policy.kind.hinders_early_keep(release);

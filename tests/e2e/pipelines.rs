@@ -143,7 +143,9 @@ fn every_file_has_a_test() {
             "collector-user.yaml",
             "judge.yaml",
             "llm-gateway.yaml",
-            "minimal.yaml"
+            "minimal.yaml",
+            // Started in tests/kafka, which has a broker.
+            "sidecar-to-kafka.yaml"
         ]
     );
 }

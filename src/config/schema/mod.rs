@@ -7,6 +7,7 @@
 mod call_rules;
 mod delivery;
 mod exporters;
+mod kafka;
 mod policies;
 mod processors;
 mod receivers;

@@ -2,9 +2,9 @@
 //! the action of its class, in both orders of fields; and not one byte of anything else is another.
 
 use super::parts::{CLASSES, FORMS, Form, Part, span};
-use crate::exporters::Secret;
 use crate::otlp::oracle::backwards::{Kind, backwards};
 use crate::redaction::{Action, FieldClass, RedactSettings, Redactor};
+use crate::secret::Secret;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, TracesData};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -2,8 +2,8 @@
 
 use super::parts::{pair, text};
 use super::property::{data, redacted};
-use crate::exporters::Secret;
 use crate::redaction::{Action, AttributeRule, FieldClass, RedactSettings};
+use crate::secret::Secret;
 use opentelemetry_proto::tonic::common::v1::{InstrumentationScope, KeyValue};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status, TracesData, span};
