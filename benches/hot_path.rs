@@ -27,7 +27,7 @@ use tailwater::otlp::{Blind, Stitch, scan, split};
 use tailwater::rules::ottl::{Condition, Context, SpanView};
 use tailwater::rules::{
     Atoms, AtomsBuilder, Compiler, Fold, Observer, ObserverScratch, PercentileOf, PolicyKind,
-    PolicySpec, Program, Semantics, StatusCode, TextKeys, ValueIds,
+    PolicySpec, Program, Semantics, StatusCode, TextFields, TextKeys, ValueIds,
 };
 
 fn policy(name: &str, kind: PolicyKind) -> PolicySpec {
@@ -113,6 +113,8 @@ fn compile(keywords: usize) -> (Program, Atoms) {
             "keyword",
             PolicyKind::PromptKeyword {
                 keywords: spans::keywords(keywords),
+                fields: TextFields::ALL,
+                whole_words: false,
             },
         ),
     ];
@@ -121,7 +123,7 @@ fn compile(keywords: usize) -> (Program, Atoms) {
         .compile(&policies)
         .expect("the policies compile");
     let dialects = Dialects::with("").expect("the table is sound");
-    let keys = TextKeys::new(dialects.text_keys().map(|(key, _)| key));
+    let keys = TextKeys::new(dialects.text_keys());
     let atoms = builder
         .build(keys, Arc::new(ValueIds::default()))
         .expect("the keywords fit");

@@ -149,6 +149,8 @@ inventory! {
         "Memory of decided traces.";
     FORGOTTEN: Counter "tailwater_decisions_forgotten_total" in "{traces}" by ["pipeline"] Always,
         "Decided traces forgotten before their late window was over, for want of memory; their ids are new again.";
+    TEXTS_CUT: Counter "tailwater_prompt_scan_truncated_total" in "{spans}" by ["pipeline"] Always,
+        "Spans with more than 8 MiB of prompts and answers: keywords and expressions are not looked for beyond.";
     DAMAGED: Counter "tailwater_damaged_total" in "{records}" by ["pipeline"] Always,
         "Frames and pieces that could not be read from the log.";
     ENTRY_ERRORS: Counter "tailwater_decision_write_errors_total" in "{writes}" by ["pipeline"] Always,

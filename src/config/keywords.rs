@@ -1,4 +1,4 @@
-//! `prompt_keyword`: keywords inline and from files, one a line.
+//! `prompt_keyword`: keywords inline and from files, one a line; `prompt_regex`: expressions over the same texts.
 //!
 //! Files are looked for beside the config file that names them. No keyword gets into a message.
 
@@ -6,8 +6,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use super::fields::Fields;
 use super::item::Item;
-use crate::rules::PolicyKind;
+use super::leaves;
+use crate::genai::TextField;
+use crate::rules::{PolicyKind, TextFields};
 
 /// Bytes of one keyword file; a million keywords of 16 bytes.
 const MAX_FILE: u64 = 16 << 20;
@@ -51,7 +54,54 @@ pub(crate) fn decode(block: &Item<'_>) -> Option<PolicyKind> {
         block.error("no keyword: expected `keywords`, `files` or both");
         return None;
     }
-    complete.then_some(PolicyKind::PromptKeyword { keywords })
+    let whole_words = fields
+        .get("whole_words")
+        .map_or(Some(false), |item| item.boolean());
+    let (text_fields, whole_words) = (text_fields(&mut fields)?, whole_words?);
+    complete.then_some(PolicyKind::PromptKeyword {
+        keywords,
+        fields: text_fields,
+        whole_words,
+    })
+}
+
+/// Decodes the block of `prompt_regex`.
+pub(crate) fn decode_regex(block: &Item<'_>) -> Option<PolicyKind> {
+    let mut fields = block.fields()?;
+    let list = fields.require("expressions", "a list of regular expressions")?;
+    let items = list.list();
+    if items.is_empty() {
+        list.error("expected at least one regular expression");
+    }
+    let compiles = |item: &Item<'_>| {
+        let expression = item.string()?;
+        leaves::compiles(item, &expression).then_some(expression)
+    };
+    let expressions: Vec<String> = items.iter().filter_map(compiles).collect();
+    let text_fields = text_fields(&mut fields)?;
+    let complete = expressions.len() == items.len() && !items.is_empty();
+    complete.then_some(PolicyKind::PromptRegex {
+        expressions,
+        fields: text_fields,
+    })
+}
+
+/// Which texts are looked at; all where the key is absent.
+fn text_fields(fields: &mut Fields<'_>) -> Option<TextFields> {
+    let words: Vec<(&str, TextField)> = TextField::ALL.iter().map(|it| (it.word(), *it)).collect();
+    let Some(list) = fields.get("fields") else {
+        return Some(TextFields::ALL);
+    };
+    let items = list.list();
+    if items.is_empty() {
+        list.error("expected at least one kind of text; without the key all are searched");
+        return None;
+    }
+    let read: Vec<TextField> = items
+        .iter()
+        .filter_map(|item| item.one_of(&words))
+        .collect();
+    (read.len() == items.len()).then(|| TextFields::of(&read))
 }
 
 /// The lines of a file that are not blank.

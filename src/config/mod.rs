@@ -62,5 +62,5 @@ mod yaml;
 pub use cgroup::{memory_limit, memory_limit_below};
 pub use diagnostic::{Diagnostic, Severity};
 pub use load::{Layers, Loaded, Source, load, load_layers};
-pub use schema::json_schema;
+pub use schema::{json_schema, rules_reference};
 pub use settings::Config;

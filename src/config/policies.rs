@@ -27,7 +27,7 @@ enum Level {
     Share,
 }
 
-const LEAVES: [&str; 23] = [
+const LEAVES: [&str; 24] = [
     "always_sample",
     "latency",
     "status_code",
@@ -43,6 +43,7 @@ const LEAVES: [&str; 23] = [
     "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
+    "prompt_regex",
     "token_count",
     "token_ratio",
     "cost",
@@ -247,6 +248,7 @@ fn decode_kind(fields: &Fields<'_>, kind: &str, block: Option<&Item<'_>>) -> Opt
         ("boolean_attribute", Some(block)) => leaves::boolean_attribute(block),
         ("latency_percentile", Some(block)) => leaves::latency_percentile(block),
         ("prompt_keyword", Some(block)) => keywords::decode(block),
+        ("prompt_regex", Some(block)) => keywords::decode_regex(block),
         ("trace_state", Some(block)) => leaves::trace_state(block),
         ("rate_limiting", Some(block)) => limiting::rate(block),
         ("bytes_limiting", Some(block)) => limiting::bytes(block),

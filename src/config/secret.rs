@@ -11,6 +11,7 @@ use super::node::{Node, Place, Value};
 const KEYS: [&str; 20] = [
     "keywords",
     "prompt_keyword",
+    "prompt_regex",
     "headers",
     "response_headers",
     "auth",

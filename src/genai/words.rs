@@ -269,12 +269,14 @@ words! {
         Prompt = "prompt",
         /// What the model said.
         Answer = "answer",
+        /// What the model thought before it said it.
+        Reasoning = "reasoning",
         /// What the operator told it.
         System = "system",
         /// What it hands to a tool.
         ToolArguments = "tool_arguments",
         /// What a tool said.
-        ToolResult = "tool_result",
+        ToolResult = "tool_results",
         /// What was looked up.
         Documents = "documents",
     }

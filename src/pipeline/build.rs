@@ -149,8 +149,9 @@ pub(crate) fn compile(config: &Config) -> Result<(Vec<Program>, Atoms), StartErr
         let compiler = Compiler::new(&mut builder, settings.semantics(config.gates));
         programs.push(compiler.compile(&pipeline.sampler.policies)?);
     }
-    let dialects = Dialects::with("")?;
-    let text_keys = TextKeys::new(dialects.text_keys().map(|(key, _)| key));
+    let dialects = Arc::new(Dialects::with("")?);
+    let text_keys = TextKeys::new(dialects.text_keys());
+    builder.speak(dialects);
     let atoms = builder
         .build(text_keys, Arc::new(ValueIds::default()))
         .map_err(StartError::Keywords)?;

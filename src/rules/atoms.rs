@@ -7,10 +7,10 @@
 use super::call_rule::Price;
 use super::call_test::CallTest;
 use super::key_index::KeyIndex;
-use super::keyword::KeywordMatcher;
+use super::keyword::{Expressions, Keyword, KeywordMatcher};
 use super::ottl::{Condition, ErrorMode};
 use super::prices::PriceTable;
-use super::text_keys::TextKeys;
+use super::text_keys::{TextFields, TextKeys};
 use super::values::ValueIds;
 use crate::genai::Dialects;
 use hashbrown::HashSet;
@@ -61,8 +61,8 @@ pub(crate) struct KeyTests {
     pub(crate) tests: Vec<(Test, u32)>,
     /// Its value is a percentile key.
     pub(crate) slot: Option<u32>,
-    /// Its text can be a prompt or an answer.
-    pub(crate) text: bool,
+    /// What of a prompt or an answer its text can be.
+    pub(crate) text: TextFields,
 }
 
 /// The table. Built once from all programs' needs.
@@ -87,6 +87,11 @@ pub struct Atoms {
     /// Spans with ids of zeros are taken, as the Collector takes them.
     pub(crate) zero_ids: bool,
     pub(crate) keywords: Option<KeywordMatcher>,
+    pub(crate) expressions: Expressions,
+    /// The texts that some rule looks at.
+    pub(crate) text_fields: TextFields,
+    /// Bits of the rules that do not look at all of them, and what they look at.
+    narrow: Vec<(u32, TextFields)>,
     pub(crate) text_keys: TextKeys,
     pub(crate) bits: u32,
     pub(crate) slots: u32,
@@ -105,6 +110,12 @@ impl Atoms {
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<usize> {
         self.index.find(key)
+    }
+
+    /// Whether the rule of this bit looks at such texts.
+    pub(crate) fn looks_at(&self, bit: u32, fields: TextFields) -> bool {
+        let narrow = self.narrow.iter().find(|(other, _)| *other == bit);
+        narrow.is_none_or(|(_, own)| own.meet(fields))
     }
 
     /// The bits that all programs' tests take.
@@ -158,7 +169,10 @@ pub struct AtomsBuilder {
     sizes: bool,
     without_schema_urls: bool,
     zero_ids: bool,
-    keywords: Vec<(String, u32)>,
+    keywords: Vec<Keyword>,
+    expressions: Vec<(Regex, u32)>,
+    text_fields: TextFields,
+    narrow: Vec<(u32, TextFields)>,
     bits: u32,
     slots: u32,
     dialects: Option<Arc<Dialects>>,
@@ -302,11 +316,31 @@ impl AtomsBuilder {
         self.without_schema_urls = true;
     }
 
-    /// The bit that is set when a text of the span holds one of the keywords.
-    pub(crate) fn keywords(&mut self, keywords: &[String]) -> u32 {
+    /// The bit that is set when such a text of the span holds one of the keywords.
+    pub(crate) fn keywords(&mut self, keywords: &[String], fields: TextFields, whole: bool) -> u32 {
+        let bit = self.text_bit(fields);
+        self.keywords.extend(keywords.iter().map(|text| Keyword {
+            text: text.clone(),
+            bit,
+            whole,
+        }));
+        bit
+    }
+
+    /// The bit that is set when such a text of the span matches one of the expressions.
+    pub(crate) fn expressions(&mut self, expressions: Vec<Regex>, fields: TextFields) -> u32 {
+        let bit = self.text_bit(fields);
+        let with_bit = expressions.into_iter().map(|regex| (regex, bit));
+        self.expressions.extend(with_bit);
+        bit
+    }
+
+    fn text_bit(&mut self, fields: TextFields) -> u32 {
         let bit = self.bit();
-        self.keywords
-            .extend(keywords.iter().map(|keyword| (keyword.clone(), bit)));
+        self.text_fields = self.text_fields.union(fields);
+        if fields != TextFields::ALL {
+            self.narrow.push((bit, fields));
+        }
         bit
     }
 
@@ -323,8 +357,8 @@ impl AtomsBuilder {
     /// # Errors
     /// When the keywords together are too large for the matcher.
     pub fn build(mut self, text_keys: TextKeys, values: Arc<ValueIds>) -> Result<Atoms, String> {
-        for key in &text_keys.exact {
-            self.key(&String::from_utf8_lossy(key)).text = true;
+        for (key, fields) in &text_keys.exact {
+            self.key(&String::from_utf8_lossy(key)).text = *fields;
         }
         let wanted = self.records || !self.calls.is_empty();
         let dialects = match self.dialects {
@@ -344,6 +378,9 @@ impl AtomsBuilder {
             schema_urls: !self.without_schema_urls,
             zero_ids: self.zero_ids,
             keywords: KeywordMatcher::new(&self.keywords)?,
+            expressions: Expressions::new(self.expressions),
+            text_fields: self.text_fields,
+            narrow: self.narrow,
             text_keys,
             bits: self.bits,
             slots: self.slots,

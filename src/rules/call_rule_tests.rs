@@ -357,3 +357,33 @@ fn a_rule_set_is_told_apart_by_each_number() {
     };
     assert_ne!(of(cost(1.0)), of(cost(2.0)));
 }
+
+#[test]
+fn a_program_has_so_many_price_lists() {
+    let policy = |input: u32| PolicySpec {
+        name: format!("p{input}"),
+        kind: PolicyKind::Calls(CallRule::Cost {
+            prices: vec![Price {
+                model: "m".into(),
+                input: f64::from(input),
+                output: 1.0,
+                cached: 1.0,
+            }],
+            unknown_matches: false,
+            min: 1.0,
+            max: 2.0,
+        }),
+    };
+    let compile = |lists: u32| {
+        let policies: Vec<_> = (0..lists).chain(0..lists).map(policy).collect();
+        let mut builder = AtomsBuilder::default();
+        let compiled = Compiler::new(&mut builder, Semantics::default()).compile(&policies);
+        compiled.map(|program| program.prices.len())
+    };
+    assert_eq!(compile(16).unwrap(), 16, "equal lists are one");
+    let error = compile(17).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "policy \"p16\": more than 16 different price lists in one pipeline"
+    );
+}

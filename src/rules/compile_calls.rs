@@ -2,23 +2,24 @@
 
 use super::call_rule::CallRule;
 use super::call_test::{CallTest, bytes, set_of};
-use super::compiler::Compiler;
+use super::compiler::{CompileError, Compiler};
+use super::features::MOST_TABLES;
 use super::prices::picos;
 use super::program::Rule;
 
 impl Compiler<'_> {
-    pub(super) fn call_rule(&mut self, rule: &CallRule) -> Rule {
+    pub(super) fn call_rule(&mut self, rule: &CallRule) -> Result<Rule, CompileError> {
         let test = match rule {
             CallRule::TokenCount { of, min, max } => {
                 let (of, min, max) = (*of, *min, *max);
-                return self.over_features(Rule::Tokens { of, min, max });
+                return Ok(self.over_features(Rule::Tokens { of, min, max }));
             }
             CallRule::TokenRatio { of, to, min, max } => {
                 let (of, to, min, max) = (*of, *to, *min, *max);
-                return self.over_features(Rule::Ratio { of, to, min, max });
+                return Ok(self.over_features(Rule::Ratio { of, to, min, max }));
             }
             CallRule::Cost { .. } => return self.cost(rule),
-            CallRule::CacheHit { hit } => return self.cache_hit(*hit),
+            CallRule::CacheHit { hit } => return Ok(self.cache_hit(*hit)),
             CallRule::FinishReason { reasons } => CallTest::Finished(set_of(reasons)),
             CallRule::EvaluationScore {
                 name,
@@ -34,7 +35,7 @@ impl Compiler<'_> {
             CallRule::ToolError { tools } => CallTest::ToolFailed(bytes(tools)),
             CallRule::GenAiError { types } => CallTest::Failed(bytes(types)),
         };
-        Rule::Bit(self.atoms.call(test))
+        Ok(Rule::Bit(self.atoms.call(test)))
     }
 
     /// A rule that reads the features of a trace has them folded.
@@ -44,7 +45,7 @@ impl Compiler<'_> {
         rule
     }
 
-    fn cost(&mut self, rule: &CallRule) -> Rule {
+    fn cost(&mut self, rule: &CallRule) -> Result<Rule, CompileError> {
         let CallRule::Cost {
             prices,
             unknown_matches,
@@ -52,7 +53,7 @@ impl Compiler<'_> {
             max,
         } = rule
         else {
-            return Rule::Always;
+            return Ok(Rule::Always);
         };
         let in_atoms = self.atoms.prices(prices, *unknown_matches);
         let tables = &mut self.program.prices;
@@ -61,11 +62,15 @@ impl Compiler<'_> {
             tables.push(in_atoms);
             tables.len() - 1
         });
-        self.over_features(Rule::Cost {
+        if table >= MOST_TABLES {
+            let problem = format!("more than {MOST_TABLES} different price lists in one pipeline");
+            return Err(self.error(&problem));
+        }
+        Ok(self.over_features(Rule::Cost {
             table,
             min: picos(*min),
             max: picos(*max),
-        })
+        }))
     }
 
     fn cache_hit(&mut self, hit: bool) -> Rule {

@@ -174,9 +174,11 @@ impl<'a> Compiler<'a> {
             } => self.composite(*max_total_spans_per_second, children)?,
             PolicyKind::And(children) | PolicyKind::Drop(children) => self.all(children)?,
             PolicyKind::Not(child) => Rule::Not(Box::new(self.rule(&child.kind)?)),
-            PolicyKind::PromptKeyword { keywords } => Rule::Bit(self.atoms.keywords(keywords)),
+            PolicyKind::PromptKeyword { .. } | PolicyKind::PromptRegex { .. } => {
+                self.texts(kind)?
+            }
             PolicyKind::LatencyPercentile { .. } => self.percentile(kind)?,
-            PolicyKind::Calls(rule) => self.call_rule(rule),
+            PolicyKind::Calls(rule) => self.call_rule(rule)?,
         })
     }
 
@@ -318,7 +320,31 @@ impl<'a> Compiler<'a> {
         ))
     }
 
-    fn error(&self, problem: &str) -> CompileError {
+    /// What is looked for in prompts and answers.
+    fn texts(&mut self, kind: &PolicyKind) -> Result<Rule, CompileError> {
+        let bit = match kind {
+            PolicyKind::PromptKeyword {
+                keywords,
+                fields,
+                whole_words,
+            } => self.atoms.keywords(keywords, *fields, *whole_words),
+            PolicyKind::PromptRegex {
+                expressions,
+                fields,
+            } => {
+                let compiled = expressions.iter().map(|text| go_regex::compile(text));
+                // The engine's message shows the expression, which is as secret as a keyword.
+                let compiled = compiled.collect::<Result<Vec<_>, _>>().map_err(|_| {
+                    self.error("an expression is no regular expression, or too large")
+                })?;
+                self.atoms.expressions(compiled, *fields)
+            }
+            _ => return Ok(Rule::Always),
+        };
+        Ok(Rule::Bit(bit))
+    }
+
+    pub(super) fn error(&self, problem: &str) -> CompileError {
         CompileError {
             policy: self.policy.clone(),
             problem: problem.to_owned(),

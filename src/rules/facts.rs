@@ -6,6 +6,7 @@ use super::atoms::{Atoms, Test};
 use super::fold::sampling_word;
 use super::keyword::Scratch;
 use super::ottl::{Outcome, evaluate_policy};
+use super::text_keys::TextFields;
 use super::values::ABSENT;
 use crate::genai::{Anomalies, SpanRecord, Spotter, hash_id};
 use crate::otlp::{AnyValue, SpanBytes, SpanHead, Visitor, index, member, sampling_state};
@@ -30,6 +31,8 @@ pub struct Facts {
     /// wanted. Names are value ids of the atoms' table.
     records: Vec<(u32, SpanRecord<u64>)>,
     anomalies: Anomalies,
+    /// Spans with more text than is searched.
+    cut: u32,
 }
 
 impl Facts {
@@ -42,6 +45,7 @@ impl Facts {
             stride: self.stride,
             records: self.records_in(order),
             anomalies: self.anomalies,
+            cut: self.cut,
         };
         for index in order {
             if let Some(span) = self.spans.get(*index as usize) {
@@ -73,6 +77,12 @@ impl Facts {
         self.records.get(range).unwrap_or_default().iter()
     }
 
+    /// Spans of which text was left out of the search for keywords.
+    #[must_use]
+    pub fn cut(&self) -> u32 {
+        self.cut
+    }
+
     /// Values of known libraries' spans that cannot be, and were left out of the records.
     #[must_use]
     pub fn anomalies(&self) -> Anomalies {
@@ -92,6 +102,7 @@ impl Facts {
     /// Adds the facts of other spans, of the same atoms, behind these.
     pub(crate) fn append(&mut self, more: &Self) {
         self.stride = more.stride;
+        self.cut += more.cut;
         let first = self.len();
         let moved = |(span, record): &(u32, SpanRecord<u64>)| (first + span, *record);
         self.records.extend(more.records.iter().map(moved));
@@ -126,7 +137,15 @@ pub struct Observer<'a> {
     around: Around,
     /// Looks for spans of known libraries, where a rule or a consumer asks for what they say.
     spotter: Option<Spotter<'a>>,
+    /// Bytes of the present span's texts that may still be searched.
+    text_left: usize,
+    /// Some of them were not.
+    text_cut: bool,
 }
+
+/// Text of one span that is searched: twice what a context of a million tokens holds, so that no real prompt is cut, and
+/// a span that is one text cannot take a thread for long.
+const TEXT_BYTES: usize = 8 << 20;
 
 /// Buffers that outlive one request.
 #[derive(Debug, Default)]
@@ -163,6 +182,8 @@ impl<'a> Observer<'a> {
             zero_ids: atoms.zero_ids,
             around: Around::default(),
             spotter: atoms.dialects().map(Spotter::new),
+            text_left: TEXT_BYTES,
+            text_cut: false,
         }
     }
 
@@ -285,22 +306,50 @@ impl<'a> Observer<'a> {
 
     /// Looks for keywords, if the key is one of text; `index` as `Atoms::find` gives it.
     fn text(&mut self, key: &[u8], index: Option<usize>, value: AnyValue<'_>) {
-        let Some(matcher) = &self.atoms.keywords else {
+        let atoms = self.atoms;
+        if atoms.text_fields.is_empty()
+            || matches!(
+                value,
+                AnyValue::Bool(_) | AnyValue::Int(_) | AnyValue::Double(_)
+            )
+        {
             return;
+        }
+        let exact = index.and_then(|index| atoms.keys.get(index));
+        let fields = match exact.map(|wanted| wanted.text) {
+            Some(fields) if !fields.is_empty() => fields,
+            _ => atoms.text_keys.begin(key),
         };
-        if matches!(
-            value,
-            AnyValue::Bool(_) | AnyValue::Int(_) | AnyValue::Double(_)
-        ) {
-            return;
+        if fields.meet(atoms.text_fields) {
+            value.each_text(&mut |text| self.search(text, fields));
         }
-        let wanted = index.and_then(|index| self.atoms.keys.get(index));
-        if !wanted.is_some_and(|wanted| wanted.text) && !self.atoms.text_keys.begin(key) {
-            return;
+    }
+
+    fn search(&mut self, text: &[u8], fields: TextFields) {
+        let atoms = self.atoms;
+        let beginning = text.get(..self.text_left).unwrap_or(text);
+        if beginning.len() < text.len() && !self.text_cut {
+            self.text_cut = true;
+            self.facts.cut += 1;
         }
+        let text = beginning;
+        self.text_left -= text.len();
         let words = present(&mut self.facts);
         let scratch = &mut self.scratch.keyword;
-        value.each_text(&mut |text| matcher.search(text, scratch, &mut |bit| set(words, bit)));
+        if let Some(matcher) = &atoms.keywords {
+            matcher.search(text, scratch, &mut |bit| {
+                if atoms.looks_at(bit, fields) {
+                    set(words, bit);
+                }
+            });
+        }
+        if !atoms.expressions.is_empty() {
+            let mut found = Vec::new();
+            let known = |bit| is_set(words, bit) || !atoms.looks_at(bit, fields);
+            let mut hit = |bit| found.push(bit);
+            atoms.expressions.search(text, scratch, known, &mut hit);
+            found.into_iter().for_each(|bit| set(words, bit));
+        }
     }
 }
 
@@ -317,6 +366,11 @@ fn set(words: &mut [u64], bit: u32) {
     if let Some(word) = words.get_mut(bit as usize / 64) {
         *word |= 1 << (bit % 64);
     }
+}
+
+fn is_set(words: &[u64], bit: u32) -> bool {
+    let word = words.get(bit as usize / 64);
+    word.is_some_and(|word| word >> (bit % 64) & 1 == 1)
 }
 
 fn put_slot(words: &mut [u64], bit_words: usize, slot: u32, id: u32) {
@@ -421,6 +475,8 @@ impl Visitor for Observer<'_> {
             .truncate(self.facts.spans.len() * self.facts.stride);
         self.facts.words.extend_from_slice(&self.resource);
         self.scratch.seen.fill(0);
+        self.text_left = TEXT_BYTES;
+        self.text_cut = false;
         if let Some(spotter) = &mut self.spotter {
             spotter.begin_span();
         }

@@ -25,7 +25,8 @@ fn add_hidden(kind: &PolicyKind, out: &mut String) {
     };
     match kind {
         PolicyKind::StringAttribute { values, .. } => list(values),
-        PolicyKind::PromptKeyword { keywords } => list(keywords),
+        PolicyKind::PromptKeyword { keywords, .. } => list(keywords),
+        PolicyKind::PromptRegex { expressions, .. } => list(expressions),
         PolicyKind::Probabilistic { hash_salt, .. } => list(std::slice::from_ref(hash_salt)),
         PolicyKind::And(children) | PolicyKind::Drop(children) => {
             children

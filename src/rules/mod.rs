@@ -55,6 +55,6 @@ pub use release::{Release, Semantics};
 pub use seen::Seen;
 pub use spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
 pub use state::{KeySnapshot, StateSnapshot, layout};
-pub use text_keys::TextKeys;
+pub use text_keys::{TextFields, TextKeys};
 pub use values::ValueIds;
 pub use verdict::{State, Thresholds, Verdict, Vote};

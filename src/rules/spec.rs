@@ -6,6 +6,7 @@
 
 use super::call_rule::{CallRule, Tokens};
 use super::ottl::ErrorMode;
+use super::text_keys::TextFields;
 use std::fmt;
 
 /// One entry of `policies`.
@@ -176,6 +177,17 @@ pub enum PolicyKind {
     PromptKeyword {
         /// Never empty, none of them empty; files are already read in, a keyword a line.
         keywords: Vec<String>,
+        /// Where they are looked for.
+        fields: TextFields,
+        /// A keyword must not go on before or behind.
+        whole_words: bool,
+    },
+    /// A prompt or an answer matches one of the expressions.
+    PromptRegex {
+        /// Never empty; each compiles.
+        expressions: Vec<String>,
+        /// Where they are looked for.
+        fields: TextFields,
     },
 }
 
@@ -227,6 +239,7 @@ impl PolicyKind {
             Self::Drop(_) => "drop",
             Self::LatencyPercentile { .. } => "latency_percentile",
             Self::PromptKeyword { .. } => "prompt_keyword",
+            Self::PromptRegex { .. } => "prompt_regex",
             Self::Calls(rule) => rule.type_name(),
         }
     }
@@ -332,7 +345,20 @@ impl fmt::Debug for PolicyKind {
                 .field("min_count", min_count)
                 .field("of", of)
                 .field("by_tokens", by_tokens),
-            Self::PromptKeyword { keywords } => out.field("keywords", &keywords.len()),
+            Self::PromptKeyword {
+                keywords,
+                fields,
+                whole_words,
+            } => out
+                .field("keywords", &keywords.len())
+                .field("fields", fields)
+                .field("whole_words", whole_words),
+            Self::PromptRegex {
+                expressions,
+                fields,
+            } => out
+                .field("expressions", &expressions.len())
+                .field("fields", fields),
             Self::Calls(rule) => out.field("rule", rule),
         }
         .finish()
@@ -347,6 +373,8 @@ mod tests {
     fn debug_shows_no_keyword() {
         let kind = PolicyKind::PromptKeyword {
             keywords: vec!["canary-7f3".into()],
+            fields: TextFields::ALL,
+            whole_words: false,
         };
         let shown = format!(
             "{:?}",
@@ -355,7 +383,7 @@ mod tests {
                 kind
             }
         );
-        assert!(shown.contains("prompt_keyword { keywords: 1 }"), "{shown}");
+        assert!(shown.contains("prompt_keyword { keywords: 1,"), "{shown}");
         assert!(!shown.contains("canary"), "{shown}");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::limits::NoBudgets;
 use super::*;
+use crate::genai::TextField;
 use crate::otlp::{TraceId, scan};
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::resource::v1::Resource;
@@ -11,6 +12,8 @@ use opentelemetry_proto::tonic::trace::v1::{
 use proptest::prelude::*;
 use prost::Message;
 use std::sync::Arc;
+
+mod texts;
 
 const MS: u64 = 1_000_000;
 
@@ -75,7 +78,11 @@ fn compile(policies: &[PolicySpec]) -> Compiled {
     let program = Compiler::new(&mut builder, Semantics::default())
         .compile(policies)
         .unwrap();
-    let text_keys = TextKeys::new(["gen_ai.input.messages", "gen_ai.prompt.*"]);
+    let text_keys = TextKeys::new([
+        ("gen_ai.input.messages", TextField::Prompt),
+        ("gen_ai.output.messages", TextField::Answer),
+        ("gen_ai.prompt.*", TextField::Prompt),
+    ]);
     let atoms = builder
         .build(text_keys, Arc::new(ValueIds::default()))
         .unwrap();
@@ -411,6 +418,8 @@ fn the_most_probable_policy_is_named() {
 fn prompts_are_searched_where_they_can_be() {
     let kind = || PolicyKind::PromptKeyword {
         keywords: vec!["ignore previous instructions".into()],
+        fields: TextFields::ALL,
+        whole_words: false,
     };
     let bad = r#"[{"role":"user","content":"Ignore previous\u0020instructions"}]"#;
     let mut in_event = span(1, 2, vec![]);

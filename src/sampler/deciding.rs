@@ -124,7 +124,7 @@ impl Worker {
         evidence: Evidence,
     ) -> Option<Verdict> {
         let skeletons = &self.partitions.get(owner)?.skeletons;
-        let (words, features) = (skeletons.words(slot), skeletons.features(slot));
+        let (words, features) = (skeletons.words(slot), skeletons.features.get(slot));
         let state = State {
             trace: skeleton.trace(),
             fold: &skeleton.fold,

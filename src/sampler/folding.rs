@@ -42,6 +42,7 @@ impl Worker {
         if !replayed {
             self.begin(position, crate::otlp::index(scanned.pieces.len()), spans);
             self.warm(scanned);
+            add(&self.parts.stats.texts_cut, u64::from(scanned.facts.cut()));
         }
         for piece in &scanned.pieces {
             if replayed {
@@ -233,7 +234,7 @@ impl Worker {
         let Some(partition) = self.partitions.get_mut(owner) else {
             return;
         };
-        let (before, after) = partition.skeletons.add_features(slot, features);
+        let (before, after) = partition.skeletons.features.add(slot, features);
         self.release(service, before);
         self.charge(service, after);
     }

@@ -48,6 +48,7 @@ mod strict;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod trace_features;
 mod trail;
 mod undecided;
 mod waiting;

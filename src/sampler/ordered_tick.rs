@@ -60,7 +60,7 @@ impl Worker {
             let asks = due.iter().filter_map(|(owner, slot)| {
                 let skeletons = &self.partitions.get(*owner)?.skeletons;
                 let skeleton = skeletons.get(*slot)?;
-                let features = skeletons.features(*slot);
+                let features = skeletons.features.get(*slot);
                 let state = State {
                     trace: skeleton.trace(),
                     fold: &skeleton.fold,

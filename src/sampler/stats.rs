@@ -39,6 +39,8 @@ pub struct SamplerStats {
     pub forgotten: AtomicU64,
     /// Traces that began.
     pub new_traces: AtomicU64,
+    /// Spans with more text than is searched for keywords.
+    pub texts_cut: AtomicU64,
     /// Late spans that followed a keep.
     pub late_kept: AtomicU64,
     /// Late spans that followed a drop.

@@ -3,6 +3,7 @@
 use super::entry::{Entries, Entry};
 use super::*;
 use crate::clock::{ManualClock, SECOND};
+use crate::genai::Dialects;
 use crate::log::{
     Directory, Durability, Log, LogSettings, MemorySettings, OnFull, OpenAt, Services, SpanLog,
     StoreKind,
@@ -91,6 +92,10 @@ fn memory_settings() -> MemorySettings {
     }
 }
 
+fn text_keys() -> TextKeys {
+    TextKeys::new(Dialects::with("").unwrap().text_keys())
+}
+
 fn source() -> SourceId {
     SourceId::of("otlp")
 }
@@ -128,7 +133,7 @@ impl Rig {
             .unwrap();
         let atoms = Arc::new(
             builder
-                .build(TextKeys::default(), Arc::new(ValueIds::default()))
+                .build(text_keys(), Arc::new(ValueIds::default()))
                 .unwrap(),
         );
         let program = program.link(atoms.bits());

@@ -81,7 +81,7 @@ impl Worker {
         let mut places = std::mem::take(&mut self.places);
         skeletons.places(slot, &mut places);
         let earlier = before.map_or(0, |named| named.pieces);
-        let (words, features) = (skeletons.words(slot), skeletons.features(slot));
+        let (words, features) = (skeletons.words(slot), skeletons.features.get(slot));
         let (program, values) = (&self.parts.program, self.parts.atoms.values());
         let state = program.save_state(&skeleton.fold, words, features.as_ref(), values);
         let mut entry = Checkpoint {

@@ -292,7 +292,7 @@ fn keyword_files() {
         load(&[source], &[], &no_env)
     };
     let config = load_with("words").unwrap().config;
-    let PolicyKind::PromptKeyword { keywords } = &config.instances[0].sampler.policies[0].kind
+    let PolicyKind::PromptKeyword { keywords, .. } = &config.instances[0].sampler.policies[0].kind
     else {
         panic!()
     };

@@ -112,7 +112,7 @@ fn llm_gateway() {
         by_tokens: None,
     };
     assert_eq!(sampler.policies[0].kind, expected);
-    let PolicyKind::PromptKeyword { keywords } = &sampler.policies[2].kind else {
+    let PolicyKind::PromptKeyword { keywords, .. } = &sampler.policies[2].kind else {
         panic!()
     };
     let expected = [

@@ -4,7 +4,7 @@ use super::seconds_between;
 use crate::admin::inventory::{
     DAMAGED, DECIDE_LAG, DECISION_BYTES, DECISION_IDS, DECISION_LOG_BYTES, DECISION_LOG_MAX,
     DECISIONS, ENTRY_ERRORS, FORGOTTEN, LATE_SPANS, NOT_RESTORED, RESTORED_SPANS, SKELETON_BYTES,
-    TRACES, UNDECIDED_SPANS, UNDECIDED_TRACES, WORKER_LAG, WORKER_UNREAD,
+    TEXTS_CUT, TRACES, UNDECIDED_SPANS, UNDECIDED_TRACES, WORKER_LAG, WORKER_UNREAD,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::SamplerSource;
@@ -18,6 +18,7 @@ pub(super) fn fill(page: &Page, samplers: &[SamplerSource], log: &LogStats) {
         let counters = [
             (&TRACES, &stats.new_traces),
             (&FORGOTTEN, &stats.forgotten),
+            (&TEXTS_CUT, &stats.texts_cut),
             (&DAMAGED, &stats.damaged),
             (&ENTRY_ERRORS, &stats.entry_errors),
             (&RESTORED_SPANS, &stats.restored),

@@ -12,10 +12,12 @@ mod policies;
 mod processors;
 mod receivers;
 mod redact;
+mod rules_page;
 mod sampler;
 mod service;
 mod shape;
 
+pub use rules_page::rules_reference;
 pub(crate) use shape::{Key, Shape};
 
 /// The schema as pretty-printed JSON.

@@ -102,7 +102,34 @@ const KEYWORDS_KEYS: Shape = Block(&[
         Many(&Text),
         "Files with a keyword a line, beside this file.",
     ),
+    TEXTS,
+    Key::new(
+        "whole_words",
+        Flag,
+        "A keyword must not go on before or behind, in scripts with spaces; false.",
+    ),
 ]);
+const EXPRESSIONS_KEYS: Shape = Block(&[
+    Key::new(
+        "expressions",
+        Many(&Text),
+        "Regular expressions (RE2), matched on text whose escapes are undone.",
+    ),
+    TEXTS,
+]);
+const TEXTS: Key = Key::new(
+    "fields",
+    Many(&Words(&[
+        "prompt",
+        "answer",
+        "reasoning",
+        "system",
+        "tool_arguments",
+        "tool_results",
+        "documents",
+    ])),
+    "Which texts are searched; all.",
+);
 
 const STATE_KEYS: Shape = Block(&[
     Key::new("key", Text, "Key of a member of the tracestate."),
@@ -151,6 +178,7 @@ const LEAF_TYPES: &[&str] = &[
     "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
+    "prompt_regex",
     "token_count",
     "token_ratio",
     "cost",
@@ -176,6 +204,7 @@ const SHARE_TYPES: &[&str] = &[
     "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
+    "prompt_regex",
     "token_count",
     "token_ratio",
     "cost",
@@ -202,6 +231,7 @@ const CHILD_TYPES: &[&str] = &[
     "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
+    "prompt_regex",
     "token_count",
     "token_ratio",
     "cost",
@@ -228,6 +258,7 @@ const TOP_TYPES: &[&str] = &[
     "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
+    "prompt_regex",
     "token_count",
     "token_ratio",
     "cost",
@@ -333,6 +364,11 @@ macro_rules! policy {
                 "gen_ai_error",
                 Shape::Shared("gen_ai_error", &call_rules::GEN_AI_ERROR),
                 "A span of a known LLM library failed.",
+            ),
+            Key::new(
+                "prompt_regex",
+                Shape::Shared("expressions", &EXPRESSIONS_KEYS),
+                "A regular expression over prompts and answers.",
             ),
             Key::new("not", $not, "The sub-policy does not match."),
             Key::new("and", $and, "All sub-policies match."),

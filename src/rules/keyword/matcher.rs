@@ -3,21 +3,22 @@
 //! Most text is searched where it lies. It is copied only where a letter has to be folded that matters to a keyword, or
 //! an escape undone that a keyword may reach across.
 
-use super::casefold::{casefold, fold_letters};
+use super::boundary::is_whole;
+use super::casefold::{fold_letters, folded_keyword, goes_on_as_another};
 use super::grams::{Grams, WINDOW};
 use super::letters::Letters;
-use super::unescape::{plain_of, unescape};
+use super::levels::{Scratch, is_json};
+use super::unescape::plain_of;
 use aho_corasick::AhoCorasick;
+use std::ops::Range;
 
-/// JSON inside JSON, three levels: tool arguments in a message in `output.value` (recorded).
-const LEVELS: usize = 3;
-
-/// Buffers of one thread.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    folded: Vec<u8>,
-    plain: Vec<u8>,
-    next: Vec<u8>,
+/// What is looked for, and the bit of its policy.
+#[derive(Debug, Clone)]
+pub(crate) struct Keyword {
+    pub(crate) text: String,
+    pub(crate) bit: u32,
+    /// It must not go on before or behind.
+    pub(crate) whole: bool,
 }
 
 /// Keywords, each with the bit of its policy.
@@ -25,6 +26,8 @@ pub(crate) struct Scratch {
 pub(crate) struct KeywordMatcher {
     long: Option<Grams>,
     short: Option<(AhoCorasick, Vec<u32>)>,
+    /// By the number of the keyword: its bit, and whether it must be a whole word.
+    rules: Vec<(u32, bool)>,
     letters: Letters,
     /// A keyword holds a backslash itself, so that even JSON must be searched before its escapes are undone.
     raw: bool,
@@ -37,24 +40,25 @@ impl KeywordMatcher {
     ///
     /// # Errors
     /// When the automaton for the short keywords would be too large.
-    pub(crate) fn new(keywords: &[(String, u32)]) -> Result<Option<Self>, String> {
+    pub(crate) fn new(keywords: &[Keyword]) -> Result<Option<Self>, String> {
         let folded: Vec<(Vec<u8>, u32)> = keywords
             .iter()
-            .map(|(keyword, bit)| {
-                let mut out = Vec::new();
-                casefold(keyword.as_bytes(), &mut out);
-                (out, *bit)
-            })
+            .zip(0..)
+            .map(|(keyword, number)| (folded_keyword(&keyword.text), number))
             .filter(|(keyword, _)| !keyword.is_empty())
             .collect();
         let all = folded
             .iter()
-            .map(|(keyword, bit)| (keyword.as_slice(), *bit));
+            .map(|(keyword, number)| (keyword.as_slice(), *number));
         let (long, short) = (Grams::new(all.clone()), automaton(all.clone())?);
         let holds = |byte: u8| folded.iter().any(|(keyword, _)| keyword.contains(&byte));
         Ok((!folded.is_empty()).then(|| Self {
             long,
             short,
+            rules: keywords
+                .iter()
+                .map(|keyword| (keyword.bit, keyword.whole))
+                .collect(),
             letters: Letters::of(all.map(|(keyword, _)| keyword)),
             raw: holds(b'\\'),
             walls: b"\"/ntrbf"
@@ -80,33 +84,15 @@ impl KeywordMatcher {
                 .get(at + 1)
                 .is_none_or(|escape| !self.walls.contains(escape))
             {
-                return self.search_unescaped(rest, scratch, hit);
+                return scratch.unescaped(rest, &mut |text, folded| {
+                    self.search_plain(text, folded, hit);
+                });
             }
             self.search_plain(&rest[..at], &mut scratch.folded, hit);
             rest = &rest[at + 2..];
             next = memchr::memchr(b'\\', rest);
         }
         self.search_plain(rest, &mut scratch.folded, hit);
-    }
-
-    /// Undoes the escapes level by level, and searches each.
-    fn search_unescaped(&self, text: &[u8], scratch: &mut Scratch, hit: &mut impl FnMut(u32)) {
-        let Scratch {
-            folded,
-            plain,
-            next,
-        } = scratch;
-        plain.clear();
-        let mut more = unescape(text, plain);
-        for level in 1..=LEVELS {
-            self.search_plain(plain, folded, hit);
-            if level == LEVELS || !more || memchr::memchr(b'\\', plain).is_none() {
-                return;
-            }
-            next.clear();
-            more = unescape(plain, next);
-            std::mem::swap(plain, next);
-        }
     }
 
     fn search_plain(&self, text: &[u8], folded: &mut Vec<u8>, hit: &mut impl FnMut(u32)) {
@@ -118,13 +104,21 @@ impl KeywordMatcher {
                 folded
             }
         };
+        let mut found = |number: u32, place: Range<usize>| {
+            if let Some((bit, whole)) = self.rules.get(number as usize)
+                && !goes_on_as_another(text, place.end)
+                && (!whole || is_whole(text, &place))
+            {
+                hit(*bit);
+            }
+        };
         if let Some(long) = &self.long {
-            long.find(text, &mut *hit);
+            long.find(text, &mut found);
         }
-        if let Some((automaton, bits)) = &self.short {
-            for found in automaton.find_overlapping_iter(text) {
-                if let Some(bit) = bits.get(found.pattern().as_usize()) {
-                    hit(*bit);
+        if let Some((automaton, numbers)) = &self.short {
+            for place in automaton.find_overlapping_iter(text) {
+                if let Some(number) = numbers.get(place.pattern().as_usize()) {
+                    found(*number, place.range());
                 }
             }
         }
@@ -135,7 +129,7 @@ impl KeywordMatcher {
 fn automaton<'a>(
     keywords: impl Iterator<Item = (&'a [u8], u32)>,
 ) -> Result<Option<(AhoCorasick, Vec<u32>)>, String> {
-    let (short, bits): (Vec<_>, Vec<_>) = keywords
+    let (short, numbers): (Vec<_>, Vec<_>) = keywords
         .filter(|(keyword, _)| keyword.len() < WINDOW)
         .unzip();
     if short.is_empty() {
@@ -145,19 +139,15 @@ fn automaton<'a>(
         .ascii_case_insensitive(true)
         .build(short)
         .map_err(|error| error.to_string())?;
-    Ok(Some((automaton, bits)))
-}
-
-fn is_json(text: &[u8]) -> bool {
-    matches!(
-        text.iter().find(|byte| !byte.is_ascii_whitespace()),
-        Some(b'{' | b'[' | b'"')
-    )
+    Ok(Some((automaton, numbers)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::keyword::casefold::casefold;
+    use crate::rules::keyword::levels::LEVELS;
+    use crate::rules::keyword::unescape::unescape;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
@@ -165,7 +155,11 @@ mod tests {
         let keywords: Vec<_> = keywords
             .iter()
             .zip(0..)
-            .map(|(keyword, bit)| ((*keyword).to_owned(), bit))
+            .map(|(keyword, bit)| Keyword {
+                text: (*keyword).to_owned(),
+                bit,
+                whole: false,
+            })
             .collect();
         let matcher = KeywordMatcher::new(&keywords).unwrap().unwrap();
         let mut bits = BTreeSet::new();
@@ -271,6 +265,81 @@ mod tests {
             let text = format!("{before}{keyword}{after}");
             prop_assert!(found(&refs, &text).contains(&(at as u32)));
             prop_assert!(found(&refs, &ascii_json(&text)).contains(&(at as u32)));
+        }
+    }
+
+    /// Letters in many forms, none with two accents.
+    const FORMS: [&str; 30] = [
+        "a",
+        "A",
+        "\u{ff21}",
+        "f",
+        "i",
+        "\u{fb01}",
+        "e",
+        "é",
+        "É",
+        "e\u{301}",
+        "E\u{301}",
+        "1",
+        "\u{2460}",
+        "ガ",
+        "カ",
+        "ｶ",
+        "ｶﾞ",
+        "가",
+        "\u{1100}\u{1161}",
+        "각",
+        "가\u{11a8}",
+        " ",
+        "\u{a0}",
+        "🚀",
+        "請",
+        "\u{fabb}",
+        "لا",
+        "\u{fefb}",
+        "م",
+        "\u{fee1}",
+    ];
+
+    fn of_forms(places: &[usize]) -> String {
+        places
+            .iter()
+            .filter_map(|place| FORMS.get(*place))
+            .copied()
+            .collect()
+    }
+
+    /// As the Unicode standard says it, over the whole text at once.
+    fn normalised(text: &str) -> String {
+        use unicode_normalization::UnicodeNormalization;
+        let lower: String = text.nfkc().flat_map(char::to_lowercase).collect();
+        lower.nfkc().collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+        #[test]
+        fn every_form_of_a_letter_is_the_letter(
+            keyword in proptest::collection::vec(0_usize..30, 1..12), text in proptest::collection::vec(0_usize..30, 0..30),
+            at in 0_usize..30, planted in any::<bool>(), others in proptest::collection::vec(any::<bool>(), 12),
+        ) {
+            let mut text = text;
+            if planted {
+                // The keyword in other forms.
+                let forms = keyword.iter().zip(others).map(|(place, other)| {
+                    let same = |to: &usize| normalised(FORMS[*to]) == normalised(FORMS[*place]);
+                    if other { (0..30).rfind(same).unwrap() } else { *place }
+                });
+                let at = at.min(text.len());
+                text.splice(at..at, forms);
+            }
+            let (keyword, text) = (of_forms(&keyword), of_forms(&text));
+            let expected = normalised(&text).contains(&normalised(&keyword));
+            prop_assert!(expected || !planted, "{} {}", text, keyword);
+            for text in [text.clone(), ascii_json(&text), ascii_json(&ascii_json(&text))] {
+                prop_assert_eq!(!found(&[&keyword], &text).is_empty(), expected, "{} {}", text, keyword);
+            }
         }
     }
 

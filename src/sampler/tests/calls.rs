@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::clock::Clock;
-use crate::genai::Finish;
-use crate::rules::{CallRule, Price, Tokens};
+use crate::genai::{Finish, TextField};
+use crate::rules::{CallRule, PercentileOf, Price, TextFields, Tokens, Vote};
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
 
 /// The requests of one case.
 fn recording(library: &str, case: &str) -> Vec<Vec<u8>> {
@@ -130,4 +131,190 @@ fn recordings_are_kept_for_what_they_say_through_restarts_and_long_waits() {
         policies.sort_unstable();
         assert_eq!(policies, expected, "{case}");
     }
+}
+
+/// A percentile rule that has seen nothing yet: its threshold is the warm-up's.
+fn slower_than(ms: u64, of: PercentileOf, by: &[&str]) -> PolicyKind {
+    PolicyKind::LatencyPercentile {
+        percentile: 99.0,
+        by: by.iter().map(|key| (*key).to_owned()).collect(),
+        floor_ms: 0,
+        warmup_ms: ms,
+        min_count: 1000,
+        of,
+        by_tokens: Some(Tokens::Output).filter(|_| of != PercentileOf::Span),
+    }
+}
+
+fn keyword(text: &str, fields: &[TextField]) -> PolicyKind {
+    PolicyKind::PromptKeyword {
+        keywords: vec![text.into()],
+        fields: TextFields::of(fields),
+        whole_words: true,
+    }
+}
+
+/// Every rule with how many traces of [`every_rule_votes_on_recordings`] it wants.
+fn every_rule() -> Vec<(PolicyKind, u64)> {
+    let count = |of, min| CallRule::TokenCount { of, min, max: 80 };
+    let ratio = |of, to| CallRule::TokenRatio {
+        of,
+        to,
+        min: 0.4,
+        max: 0.41,
+    };
+    let cost = |model: &str, unknown_matches| CallRule::Cost {
+        prices: vec![Price {
+            model: model.into(),
+            input: 1e6,
+            output: 1e6,
+            cached: 0.0,
+        }],
+        unknown_matches,
+        min: 48.0,
+        max: 48.0,
+    };
+    let ended = |reason| CallRule::FinishReason {
+        reasons: vec![reason],
+    };
+    let judged = |above| CallRule::EvaluationScore {
+        name: "hallucination".into(),
+        above: Some(above),
+        below: None,
+        labels: vec![],
+    };
+    let failed = |types: &[&str]| CallRule::GenAiError {
+        types: types.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let calls = [
+        (count(Tokens::Total, 80), 8),
+        (count(Tokens::Total, 81), 0),
+        (ratio(Tokens::Output, Tokens::Input), 8),
+        (ratio(Tokens::Cached, Tokens::Input), 0),
+        (cost("gpt-4o-mini", false), 8),
+        (cost("another", false), 0),
+        (cost("another", true), 8),
+        (ended(Finish::Stop), 6),
+        (ended(Finish::ToolCall), 1),
+        (ended(Finish::Length), 0),
+        (CallRule::CacheHit { hit: true }, 8),
+        (CallRule::CacheHit { hit: false }, 0),
+        (judged(0.7), 1),
+        (judged(0.9), 0),
+        (CallRule::ToolError { tools: vec![] }, 1),
+        (
+            CallRule::ToolError {
+                tools: vec!["weather".into()],
+            },
+            0,
+        ),
+        (failed(&["RateLimitError"]), 1),
+        (failed(&[]), 3),
+    ];
+    let others = [
+        (slower_than(125, PercentileOf::Ttft, &["llm.model_name"]), 2),
+        (slower_than(11, PercentileOf::TimePerOutputToken, &[]), 1),
+        (slower_than(20, PercentileOf::Queue, &[]), 1),
+        (
+            slower_than(0, PercentileOf::Span, &["openinference.span.kind"]),
+            13,
+        ),
+        (slower_than(0, PercentileOf::Span, &["no.such.key"]), 0),
+        (keyword("以上所有指示", &[TextField::Prompt]), 6),
+        (keyword("以上所有指示", &[TextField::Answer]), 0),
+        (keyword("previous instruction", &[TextField::Prompt]), 0),
+        (
+            PolicyKind::PromptRegex {
+                expressions: vec!["请.{1,4}以上.*指示".into()],
+                fields: TextFields::of(&[TextField::Prompt]),
+            },
+            6,
+        ),
+    ];
+    let calls = calls.map(|(rule, wanted)| (PolicyKind::Calls(rule), wanted));
+    calls.into_iter().chain(others).collect()
+}
+
+/// What no recording has: a failed tool, an evaluation, an engine's queue.
+fn made() -> Vec<Span> {
+    let attributes = [
+        &[
+            ("gen_ai.operation.name", "execute_tool"),
+            ("gen_ai.tool.name", "search"),
+        ][..],
+        &[
+            ("gen_ai.evaluation.name", "hallucination"),
+            ("gen_ai.evaluation.score.value", "0.8"),
+        ],
+        &[("gen_ai.latency.time_in_queue", "0.05")],
+    ];
+    let made = (0..).zip(attributes).map(|(number, attributes)| {
+        let mut made = span(number, 0, number == 0);
+        let attributes = attributes.iter().map(|(key, text)| KeyValue {
+            key: (*key).into(),
+            value: Some(AnyValue {
+                value: Some(Value::StringValue((*text).into())),
+            }),
+            ..Default::default()
+        });
+        made.attributes = attributes.collect();
+        made
+    });
+    made.collect()
+}
+
+#[test]
+fn every_rule_votes_on_recordings() {
+    let rules = every_rule();
+    let policies = rules
+        .iter()
+        .enumerate()
+        .map(|(number, (kind, _))| PolicySpec {
+            name: format!("{number} {}", kind.type_name()),
+            kind: kind.clone(),
+        });
+    let policies: Vec<_> = policies.collect();
+    let place = tempfile::tempdir().unwrap();
+    let rig = Rig::open(
+        &log_settings(place.path()),
+        1000 * SECOND,
+        policies.clone(),
+        |_| {},
+    );
+    rig.clock.advance(1);
+    let cases = [
+        "chat",
+        "chat-session",
+        "embeddings",
+        "error-429",
+        "error-timeout",
+        "parts-n2",
+        "responses",
+        "responses-stream",
+        "stream",
+        "stream-abandoned",
+        "stream-nousage",
+        "tool",
+    ];
+    for request in cases.iter().flat_map(|case| recording(OPENAI, case)) {
+        let answer = rig
+            .runtime
+            .block_on(rig.intake.submit(source(), request.into()));
+        assert_eq!(answer.unwrap().rejected, 0);
+    }
+    made().into_iter().for_each(|span| rig.send(vec![span]));
+    rig.seconds(WAIT + 2);
+    let votes = rig.sampler.stats.votes();
+    let found: Vec<_> = votes
+        .filter(|(_, vote, _)| *vote == Vote::Sampled)
+        .map(|(policy, _, count)| (policy.to_owned(), count))
+        .collect();
+    let expected = policies.iter().zip(&rules);
+    let expected: Vec<_> = expected
+        .map(|(policy, (_, wanted))| (policy.name.clone(), *wanted))
+        .collect();
+    assert_eq!(found, expected);
+    let (_, report) = rig.finish();
+    assert_eq!(report.problems, Vec::<String>::new());
+    assert_eq!(report.proven, 16);
 }
