@@ -115,6 +115,10 @@ fn level(item: Item<'_>, codec: Codec) -> Option<i32> {
         Codec::None | Codec::Snappy => -1,
     };
     let level = item.i32()?;
+    if most == -1 && level != -1 {
+        item.error("this compression has no levels; leave it out");
+        return None;
+    }
     if !(-1..=most).contains(&level) {
         item.error(format!(
             "out of range: this compression has levels up to {most} (-1: its own)"
