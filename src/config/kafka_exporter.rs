@@ -5,6 +5,7 @@ use super::delivery;
 use super::fields::Fields;
 use super::item::Item;
 use super::kafka_client;
+use super::redact;
 use crate::exporters::{ExporterKind, ExporterSettings, KafkaExporterSettings};
 use crate::kafka::{Acks, Codec, Hasher, ProducerSettings};
 
@@ -47,6 +48,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ExporterSettin
     settings.retry = delivery::retry(&mut fields);
     settings.queue = delivery::queue(&mut fields);
     settings.timeout = delivery::timeout(&mut fields, settings.timeout);
+    settings.redact = redact::decode(&mut fields);
     kafka.connection = connection?;
     kafka.topic = topic?;
     kafka.producer = producer?;
