@@ -3,6 +3,8 @@
 CARGO ?= cargo
 PYTHON ?= python3
 CONFIG ?= config.yaml
+# Kafka wants OpenSSL; where its headers (libssl-dev) are missing, it is built too.
+FEATURES ?= $(shell pkg-config --exists openssl 2>/dev/null || echo --features openssl-vendored)
 # How long `make fuzz` and `make soak` go on, in seconds.
 FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 3600
@@ -14,10 +16,10 @@ export TAILWATER_VENV := $(CURDIR)/$(VENV)
 
 # Starts the daemon: OTLP on localhost:4317 (gRPC) and localhost:4318 (HTTP), kept traces to the console.
 run:
-	$(CARGO) run --release --locked -- --config $(CONFIG)
+	$(CARGO) run --release --locked $(FEATURES) -- --config $(CONFIG)
 
 build:
-	$(CARGO) build --release --locked
+	$(CARGO) build --release --locked $(FEATURES)
 
 # Installs what the tests need, then runs every check; the last line says `N passed, N failed`.
 test: venv

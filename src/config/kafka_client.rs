@@ -170,14 +170,14 @@ pub(crate) fn topic(item: &Item<'_>) -> Option<String> {
     good.then_some(text)
 }
 
-/// A time that librdkafka has in milliseconds: from one to a day.
+/// A time that librdkafka has in milliseconds: from one to its longest, an hour.
 pub(crate) fn milliseconds(fields: &mut Fields<'_>, key: &'static str) -> Option<Duration> {
-    const DAY: Duration = Duration::from_secs(24 * 3600);
+    const HOUR: Duration = Duration::from_secs(3600);
     let item = fields.get(key)?;
     let time = item.duration()?;
-    let good = (Duration::from_millis(1)..=DAY).contains(&time);
+    let good = (Duration::from_millis(1)..=HOUR).contains(&time);
     if !good {
-        item.error("expected a duration from `1ms` to `24h`");
+        item.error("expected a duration from `1ms` to `1h`");
     }
     good.then_some(time)
 }

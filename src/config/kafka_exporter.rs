@@ -5,6 +5,7 @@ use super::delivery;
 use super::fields::Fields;
 use super::item::Item;
 use super::kafka_client;
+use super::redact;
 use crate::exporters::{ExporterKind, ExporterSettings, KafkaExporterSettings};
 use crate::kafka::{Acks, Codec, Hasher, ProducerSettings};
 
@@ -47,6 +48,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ExporterSettin
     settings.retry = delivery::retry(&mut fields);
     settings.queue = delivery::queue(&mut fields);
     settings.timeout = delivery::timeout(&mut fields, settings.timeout);
+    settings.redact = redact::decode(&mut fields);
     kafka.connection = connection?;
     kafka.topic = topic?;
     kafka.producer = producer?;
@@ -115,6 +117,10 @@ fn level(item: Item<'_>, codec: Codec) -> Option<i32> {
         Codec::None | Codec::Snappy => -1,
     };
     let level = item.i32()?;
+    if most == -1 && level != -1 {
+        item.error("this compression has no levels; leave it out");
+        return None;
+    }
     if !(-1..=most).contains(&level) {
         item.error(format!(
             "out of range: this compression has levels up to {most} (-1: its own)"

@@ -117,9 +117,8 @@ fn group(fields: &mut Fields<'_>, kafka: &mut KafkaReceiverSettings) {
 /// `None` when one of the sizes is wrong.
 fn fetch(fields: &mut Fields<'_>, kafka: &mut KafkaReceiverSettings) -> Option<()> {
     let mut good = true;
-    let mut size = |key, min, into: &mut u32| {
+    let mut size = |key, (min, max), into: &mut u32| {
         let Some(item) = fields.get(key) else { return };
-        // librdkafka's own bounds; an answer must fit into 2 GiB with what is around it.
         match item
             .u64_in(min, 1 << 30)
             .and_then(|n| u32::try_from(n).ok())
@@ -128,15 +127,25 @@ fn fetch(fields: &mut Fields<'_>, kafka: &mut KafkaReceiverSettings) -> Option<(
             None => good = false,
         }
     };
-    size("min_fetch_size", 1, &mut kafka.min_fetch_size);
-    size("max_fetch_size", 1000, &mut kafka.max_fetch_size);
+    // librdkafka's own bounds.
+    size(
+        "min_fetch_size",
+        (1, 100_000_000),
+        &mut kafka.min_fetch_size,
+    );
+    size(
+        "max_fetch_size",
+        (1000, 1_000_000_000),
+        &mut kafka.max_fetch_size,
+    );
     size(
         "max_partition_fetch_size",
-        1000,
+        (1000, 1_000_000_000),
         &mut kafka.max_partition_fetch_size,
     );
     if let Some(time) = milliseconds(fields, "max_fetch_wait") {
-        kafka.max_fetch_wait = time;
+        // librdkafka's longest.
+        kafka.max_fetch_wait = time.min(std::time::Duration::from_secs(300));
     }
     if kafka.min_fetch_size > kafka.max_fetch_size {
         fields

@@ -117,7 +117,10 @@ fn pem(config: &mut ClientConfig, pem: Option<&Pem>, location: &str, inline: &st
 /// value that it does not take is not repeated: it may be a password.
 pub(crate) fn misfit(error: &KafkaError) -> Misfit {
     match error {
-        KafkaError::ClientCreation(text) => Misfit::new("tls", text.clone()),
+        KafkaError::ClientCreation(text) if text.contains("ssl") => {
+            Misfit::new("tls", text.clone())
+        }
+        KafkaError::ClientCreation(text) => Misfit::new("brokers", text.clone()),
         KafkaError::ClientConfig(_, _, key, _) => Misfit::new(
             "brokers",
             format!("librdkafka does not take what `{key}` would be"),

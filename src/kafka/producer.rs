@@ -23,6 +23,9 @@ use tokio::sync::oneshot;
 /// What the producer holds at most: twice what an exporter has under way, as copies.
 const QUEUE_KBYTES: u32 = 32 << 10;
 
+/// librdkafka's longest time for a record, 24 days.
+const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
+
 /// Tells the sender of a record how it went.
 type Report = Box<oneshot::Sender<Result<(), Failure>>>;
 
@@ -183,7 +186,7 @@ fn produce(
     let timeout = if timeout.is_zero() {
         timeout
     } else {
-        timeout.max(settings.linger + Duration::from_millis(1))
+        timeout.clamp(settings.linger + Duration::from_millis(1), LONGEST)
     };
     // One record must fit, whatever its size.
     let queue = QUEUE_KBYTES.max(settings.max_message_bytes >> 9);

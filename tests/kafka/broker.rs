@@ -11,10 +11,14 @@ use std::fs::{self, File};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
 
 /// The one user, on the secure listener.
 pub(crate) const USER: &str = "alice";
 pub(crate) const PASSWORD: &str = "canary-password";
+
+/// Two seconds on an idle machine; two Java compilers on a busy one.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 const SETTINGS: &str = include_str!("server.properties");
 const LOGGING: &str = include_str!("log4j2.properties");
@@ -117,12 +121,15 @@ impl Broker {
             .spawn()
             .expect("Java 17 is needed to run Apache Kafka");
         self.keeper = Some(keeper);
-        let admin = self.admin();
-        until_async("Apache Kafka answers", async || {
+        let (admin, end) = (self.admin(), Instant::now() + PATIENCE);
+        loop {
             let metadata = admin.inner().fetch_metadata(None, Duration::from_secs(1));
-            metadata.is_ok_and(|metadata| !metadata.brokers().is_empty())
-        })
-        .await;
+            if metadata.is_ok_and(|metadata| !metadata.brokers().is_empty()) {
+                break;
+            }
+            assert!(Instant::now() < end, "Apache Kafka does not answer");
+            sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// `kill -9`.

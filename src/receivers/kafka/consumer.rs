@@ -87,6 +87,7 @@ impl Loop {
 
     /// Hands on what there is room for, and pauses the partitions while there is none.
     fn admit(&mut self) {
+        self.waiting.records.retain(|record| record.begun.is_ours());
         while let Some(record) = self.waiting.records.front() {
             let mut room = self.has_room(record.value.len());
             if room.is_none() {

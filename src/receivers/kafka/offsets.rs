@@ -103,6 +103,12 @@ impl Offsets {
         }
     }
 
+    /// Whether the record's partition is still ours, and read on from there.
+    pub(super) fn is_current(&self, ticket: &Ticket) -> bool {
+        let owned = self.owned.get(&(ticket.topic.clone(), ticket.partition));
+        owned.is_some_and(|owned| owned.generation == ticket.generation)
+    }
+
     /// Whether records of one of these partitions are under way.
     pub(super) fn any_open(&self, partitions: &[(Arc<str>, i32)]) -> bool {
         let open = |key| {
@@ -180,6 +186,7 @@ mod tests {
         offsets.finish(&old);
         offsets.own("t", 0, Some(1));
         let new = offsets.begin("t", 0, 1).unwrap();
+        assert!(offsets.is_current(&new) && !offsets.is_current(&old));
         offsets.finish(&old);
         assert_eq!(due(&mut offsets), []);
         offsets.finish(&new);

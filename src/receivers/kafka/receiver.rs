@@ -27,6 +27,8 @@ const READ_AHEAD_KBYTES: &str = "8192";
 const SMALLEST_LIMIT: u32 = 100_000_000;
 /// Time for the thread to end: a dead coordinator may hold it for as long as a session.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// A consumer that has not polled for so long is out of the group: librdkafka's default.
+const POLLED: Duration = Duration::from_secs(300);
 /// Between a broken client and a new one.
 const AGAIN: Duration = Duration::from_secs(1);
 /// Time for one try of a dead letter: the Collector's for a record.

@@ -97,6 +97,12 @@ impl Begun {
         )
     }
 
+    /// `false`: its partition went before the record was handed on; the next owner reads it.
+    pub(super) fn is_ours(&self) -> bool {
+        self.under_way
+            .with(|offsets| offsets.is_current(&self.ticket))
+    }
+
     /// The log has it, or it is passed over for good.
     pub(super) fn done(self) {
         let offsets = &mut self.under_way.state.lock().offsets;
