@@ -5,6 +5,7 @@ use super::delivery;
 use super::fields::Fields;
 use super::item::Item;
 use super::kafka_client;
+use super::redact;
 use crate::exporters::{ExporterKind, ExporterSettings, KafkaExporterSettings};
 use crate::kafka::{Acks, Codec, Hasher, ProducerSettings};
 
@@ -46,6 +47,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ExporterSettin
     let mut settings = ExporterSettings::new(id.text.clone(), ExporterKind::Kafka(kafka.clone()));
     settings.retry = delivery::retry(&mut fields);
     settings.queue = delivery::queue(&mut fields);
+    settings.redact = redact::decode(&mut fields);
     settings.timeout = delivery::timeout(&mut fields, settings.timeout);
     kafka.connection = connection?;
     kafka.topic = topic?;

@@ -173,6 +173,7 @@ const KAFKA: Shape = Block(&[
     Key::new("timeout", Duration, "Time for one record to arrive; 5s."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
+    Key::new("redact", REDACT, ABOUT_REDACT),
     Key::ignored("protocol_version"),
     Key::ignored("logs"),
     Key::ignored("metrics"),
