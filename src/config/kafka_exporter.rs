@@ -47,6 +47,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ExporterSettin
     let mut settings = ExporterSettings::new(id.text.clone(), ExporterKind::Kafka(kafka.clone()));
     settings.retry = delivery::retry(&mut fields);
     settings.queue = delivery::queue(&mut fields);
+    settings.redact = redact::decode(&mut fields);
     settings.timeout = delivery::timeout(&mut fields, settings.timeout);
     settings.redact = redact::decode(&mut fields);
     kafka.connection = connection?;

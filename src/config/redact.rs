@@ -71,13 +71,20 @@ fn rule(item: &Item<'_>) -> Option<AttributeRule> {
 
 /// A word, or `truncate` or `replace` with what it needs.
 fn action(item: &Item<'_>) -> Option<Action> {
-    const WORDS: [(&str, u8); 3] = [("keep", 0), ("drop", 1), ("hash", 2)];
     if !matches!(item.node.value, Value::Map(_)) {
-        return Some(match item.one_of(&WORDS)? {
-            0 => Action::Keep,
-            1 => Action::Drop,
-            _ => Action::Hash,
-        });
+        let action = match item.string()?.as_str() {
+            "keep" => Some(Action::Keep),
+            "drop" => Some(Action::Drop),
+            "hash" => Some(Action::Hash),
+            _ => None,
+        };
+        if action.is_none() {
+            item.error(format!(
+                "expected `keep`, `drop`, `hash`, `{{truncate: BYTES}}` or `{{replace: TEXT}}`{}",
+                item.shown()
+            ));
+        }
+        return action;
     }
     let mut fields = item.fields()?;
     let bytes = fields.get("truncate").map(|item| item.bytes());

@@ -5,8 +5,10 @@ use super::settings::{Action, AttributeRule};
 use crate::genai::Dialects;
 use hashbrown::HashMap;
 
-/// Keys that hold text and are no part of a call: what errors say, and what evaluations quote.
-const MORE: [(&str, FieldClass); 8] = [
+/// Keys that hold text beside those in which rules look for prompts and answers: what errors say, what evaluations quote,
+/// copies that libraries make under names of their own (found in the recordings), and definitions of tools, which are the
+/// operator's text as instructions are.
+const MORE: [(&str, FieldClass); 25] = [
     ("exception.message", FieldClass::Error),
     ("exception.stacktrace", FieldClass::Error),
     ("error.message", FieldClass::Error),
@@ -15,6 +17,23 @@ const MORE: [(&str, FieldClass); 8] = [
     ("gen_ai.evaluation.explanation", FieldClass::Answer),
     ("llm.input_messages", FieldClass::Prompt),
     ("llm.output_messages", FieldClass::Answer),
+    ("llm.None.input", FieldClass::Prompt),
+    ("llm.openai.choices", FieldClass::Answer),
+    ("llm.invocation_parameters", FieldClass::Prompt),
+    ("llm.prompt_template.*", FieldClass::Prompt),
+    ("llm.tools.*", FieldClass::System),
+    ("embedding.embeddings.*", FieldClass::Prompt),
+    ("gen_ai.task.input", FieldClass::Prompt),
+    ("gen_ai.task.output", FieldClass::Answer),
+    ("gen_ai.tool.definitions", FieldClass::System),
+    ("gen_ai.tool.description", FieldClass::System),
+    ("instructions", FieldClass::System),
+    ("tools", FieldClass::System),
+    ("model_request_parameters", FieldClass::System),
+    ("mlflow.chat.tools", FieldClass::System),
+    ("mlflow.chunk.value", FieldClass::Answer),
+    ("logfire.msg", FieldClass::Prompt),
+    ("final_result", FieldClass::Answer),
 ];
 
 /// The class of a key, and what of the key stands behind the beginning that tells it.
@@ -39,7 +58,7 @@ impl Keys {
         let known = dialects
             .text_keys()
             .map(|(key, field)| (key, FieldClass::of_field(field.word())));
-        for (key, class) in known.chain(MORE) {
+        for (key, class) in MORE.into_iter().chain(known) {
             match key.strip_suffix('*') {
                 Some(beginning) => keys.beginnings.push((beginning.as_bytes().into(), class)),
                 None => _ = keys.exact.insert(key.as_bytes().into(), class),

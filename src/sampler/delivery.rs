@@ -39,13 +39,13 @@ pub struct Delivered {
     #[prost(uint64, tag = "9")]
     pub filtered: u64,
     /// Left out of kept traces by thinning.
-    #[prost(uint64, tag = "10")]
+    #[prost(uint64, tag = "11")]
     pub thinned: u64,
     /// In kept traces that go to other exporters.
-    #[prost(uint64, tag = "11")]
+    #[prost(uint64, tag = "12")]
     pub not_routed: u64,
     /// In pieces that were erased before they were delivered.
-    #[prost(uint64, tag = "12")]
+    #[prost(uint64, tag = "13")]
     pub erased: u64,
     /// The exporter had left the config: it begins at the end when it comes back.
     #[prost(bool, tag = "8")]

@@ -80,7 +80,7 @@ pub(super) fn redacted(settings: &RedactSettings, data: &TracesData) -> TracesDa
     read
 }
 
-fn only(data: TracesData) -> Span {
+fn only(data: &TracesData) -> Span {
     data.resource_spans[0].scope_spans[0].spans[0].clone()
 }
 
@@ -118,7 +118,7 @@ proptest! {
         let uniform = CLASSES.iter().chain(&[FieldClass::Documents]).all(|class| settings.action(*class) == settings.action(CLASSES[0]));
         prop_assume!(!uniform);
         let parts: Vec<Part> = parts.into_iter().filter(|part| !is_quoted(form, part.class)).collect();
-        let found = only(redacted(&settings, &data(span(&parts, form))));
+        let found = only(&redacted(&settings, &data(span(&parts, form))));
         let new = parts.iter().map(|part| Part {
             class: part.class,
             text: under(settings.action(part.class), &part.text),

@@ -106,5 +106,6 @@ fn no_text_is_left_under_another_key() {
         });
     }
     assert!(seen > 100, "{seen} texts");
-    assert_eq!(left, BTreeSet::new());
+    // `q` is an argument that the recorded program itself gives to `logfire.span`: such names only its owner knows.
+    assert_eq!(left, BTreeSet::from(["q".to_owned()]));
 }
