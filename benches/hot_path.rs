@@ -106,6 +106,7 @@ fn compile(keywords: usize) -> (Program, Atoms) {
                 warmup_ms: 5000,
                 min_count: 1000,
                 of: PercentileOf::Trace,
+                by_tokens: None,
             },
         ),
         policy(

@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use super::item::Item;
-use crate::rules::{PercentileOf, PolicyKind, StatusCode};
+use crate::rules::{PercentileOf, PolicyKind, StatusCode, Tokens};
 
 /// The Collector's default salt.
 const DEFAULT_SALT: &str = "default-hash-seed";
@@ -287,9 +287,20 @@ pub(crate) fn latency_percentile(block: &Item<'_>) -> Option<PolicyKind> {
     let of = fields
         .one_of(
             "of",
-            &[("trace", PercentileOf::Trace), ("span", PercentileOf::Span)],
+            &[
+                ("trace", PercentileOf::Trace),
+                ("duration", PercentileOf::Trace),
+                ("span", PercentileOf::Span),
+                ("ttft", PercentileOf::Ttft),
+                ("time_per_output_token", PercentileOf::TimePerOutputToken),
+                ("queue", PercentileOf::Queue),
+            ],
         )
         .unwrap_or_default();
+    let by_tokens = match fields.get("by_tokens") {
+        Some(item) => Some(item.one_of(&Tokens::WORDS)?),
+        None => None,
+    };
     if by.len() > 8 {
         fields.item().error("`by` has more than 8 keys");
     }
@@ -300,5 +311,6 @@ pub(crate) fn latency_percentile(block: &Item<'_>) -> Option<PolicyKind> {
         warmup_ms: warmup_ms?,
         min_count: min_count?,
         of,
+        by_tokens,
     })
 }

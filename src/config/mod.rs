@@ -8,6 +8,7 @@
 
 mod batch;
 mod buffer;
+mod call_rules;
 mod catalogue;
 mod cgroup;
 mod component;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::call_rules;
 use super::conditions;
 use super::fields::Fields;
 use super::item::Item;
@@ -24,7 +25,7 @@ enum Level {
     Share,
 }
 
-const LEAVES: [&str; 15] = [
+const LEAVES: [&str; 23] = [
     "always_sample",
     "latency",
     "status_code",
@@ -40,9 +41,15 @@ const LEAVES: [&str; 15] = [
     "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
+    "token_count",
+    "token_ratio",
+    "cost",
+    "finish_reason",
+    "cache_hit",
+    "evaluation_score",
+    "tool_error",
+    "gen_ai_error",
 ];
-/// The Collector's and ours that are still to come, with what to do meanwhile.
-const LATER: [(&str, &str); 1] = [("evaluation_score", "leave the policy out")];
 const COMBINING: [&str; 4] = ["and", "not", "drop", "composite"];
 
 /// Decodes the list. Names must be unique at the top level.
@@ -163,15 +170,8 @@ fn refuse_nesting(item: &Item<'_>, kind: &str, level: Level) {
 }
 
 fn refuse_type(item: &Item<'_>, name: &str) {
-    if let Some((later, help)) = LATER.iter().find(|(later, _)| *later == name) {
-        item.error_help(
-            format!("the policy type `{later}` is not supported yet"),
-            *help,
-        );
-        return;
-    }
     let known = || LEAVES.iter().chain(&COMBINING).copied();
-    if let Some(close) = nearest(name, known().chain(LATER.iter().map(|(later, _)| *later))) {
+    if let Some(close) = nearest(name, known()) {
         item.error(format!(
             "unknown policy type{}; did you mean `{close}`?",
             item.shown()
@@ -188,12 +188,10 @@ fn refuse_type(item: &Item<'_>, name: &str) {
 /// Blocks of other types change nothing in the Collector; here they get a warning.
 fn ignore_other_blocks(fields: &mut Fields<'_>, kind: &str) {
     let why = "the `type` of this policy is another one";
-    let later = LATER.iter().map(|(later, _)| *later);
     for other in LEAVES
         .iter()
         .chain(&COMBINING)
         .copied()
-        .chain(later)
         .filter(|other| *other != kind)
     {
         fields.no_effect(other, why);
@@ -215,6 +213,12 @@ fn decode_kind(fields: &Fields<'_>, kind: &str, block: Option<&Item<'_>>) -> Opt
     match (kind, block) {
         ("always_sample", Some(block)) => block.fields().map(|_| PolicyKind::AlwaysSample),
         ("always_sample", None) => Some(PolicyKind::AlwaysSample),
+        (kind, block)
+            if call_rules::TYPES.contains(&kind)
+                && (block.is_some() || !call_rules::needs_block(kind)) =>
+        {
+            call_rules::decode(kind, block).map(PolicyKind::Calls)
+        }
         ("latency", block) => leaves::latency(block),
         ("probabilistic", block) => leaves::probabilistic(block),
         ("span_count", block) => leaves::span_count(block),

@@ -177,6 +177,15 @@ impl TraceRecord {
         (self.hit || self.missed).then_some(self.hit)
     }
 
+    /// Whose tokens are believed.
+    #[must_use]
+    pub fn usage_stand(&self) -> Option<Stand> {
+        let believed = self.of_usage()?;
+        let of_it = |(_, sums): &(&Stand, &LayerSums)| std::ptr::eq(*sums, believed);
+        let mut all = Stand::ALL.iter().zip(&self.layers);
+        all.find(of_it).map(|(stand, _)| *stand)
+    }
+
     fn of_calls(&self) -> Option<&LayerSums> {
         [Layer::Client, Layer::Gateway, Layer::Router, Layer::Engine]
             .into_iter()

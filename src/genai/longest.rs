@@ -2,7 +2,7 @@
 
 /// 0 is none; else the time and one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Longest(u64);
+pub(super) struct Longest(pub(super) u64);
 
 impl Longest {
     pub(super) fn of(time: Option<u64>) -> Self {

@@ -6,8 +6,8 @@ use super::{record::SpanRecord, words::Stand};
 /// A text as a number, with what it is preferred by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pick {
-    key: u64,
-    value: u64,
+    pub(super) key: u64,
+    pub(super) value: u64,
 }
 
 impl Default for Pick {

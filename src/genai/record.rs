@@ -163,7 +163,7 @@ impl<T: Copy> SpanRecord<T> {
 
 /// Finish reasons, each once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FinishSet(u8);
+pub struct FinishSet(pub(super) u8);
 
 impl FinishSet {
     /// With one more.
@@ -182,6 +182,12 @@ impl FinishSet {
     #[must_use]
     pub fn has(self, finish: Finish) -> bool {
         self.0 >> finish as u8 & 1 == 1
+    }
+
+    /// One is in both.
+    #[must_use]
+    pub fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 
     /// None is in.

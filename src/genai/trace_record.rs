@@ -26,9 +26,9 @@ pub struct TraceRecord {
     pub(super) prefill: Longest,
     pub(super) decode: Longest,
     /// Kinds that were seen, a bit for each.
-    kinds: u16,
+    pub(super) kinds: u16,
     /// Layers that were seen.
-    stands: u8,
+    pub(super) stands: u8,
     pub(super) finish: FinishSet,
     /// Of calls: one was streamed, one was not.
     pub(super) streamed: bool,
@@ -36,7 +36,7 @@ pub struct TraceRecord {
     pub(super) hit: bool,
     pub(super) missed: bool,
     pub(super) error: bool,
-    scores: TraceScores,
+    pub(super) scores: TraceScores,
 }
 
 /// An id as a number that is the same in every process.

@@ -4,11 +4,15 @@
 //! keys that a policy names are looked at. Attribute semantics are the Collector's: the first of a repeated key counts,
 //! and a value of another kind reads as empty, 0 or false.
 
+use super::call_rule::Price;
+use super::call_test::CallTest;
 use super::key_index::KeyIndex;
 use super::keyword::KeywordMatcher;
 use super::ottl::{Condition, ErrorMode};
+use super::prices::PriceTable;
 use super::text_keys::TextKeys;
 use super::values::ValueIds;
+use crate::genai::Dialects;
 use hashbrown::HashSet;
 use regex::bytes::Regex;
 use std::sync::Arc;
@@ -87,6 +91,13 @@ pub struct Atoms {
     pub(crate) bits: u32,
     pub(crate) slots: u32,
     pub(crate) values: Arc<ValueIds>,
+    /// What is known of LLM telemetry, where anything is asked of it.
+    dialects: Option<Arc<Dialects>>,
+    /// The records of recognised spans are wanted.
+    pub(crate) records: bool,
+    /// Tests of single records.
+    pub(crate) calls: Vec<(CallTest, u32)>,
+    pub(crate) prices: Vec<PriceTable>,
 }
 
 impl Atoms {
@@ -106,6 +117,17 @@ impl Atoms {
     #[must_use]
     pub fn values(&self) -> &ValueIds {
         &self.values
+    }
+
+    /// What spans of known libraries are found by, when they are looked for.
+    pub(crate) fn dialects(&self) -> Option<&Dialects> {
+        self.dialects.as_deref()
+    }
+
+    /// The text of a name in a record of `Facts`.
+    #[must_use]
+    pub fn name(&self, id: u64) -> Arc<str> {
+        self.values.text(u32::try_from(id).unwrap_or_default())
     }
 
     /// Whether sizes as the Collector counts them are wanted, and if so whether schema URLs count.
@@ -139,9 +161,23 @@ pub struct AtomsBuilder {
     keywords: Vec<(String, u32)>,
     bits: u32,
     slots: u32,
+    dialects: Option<Arc<Dialects>>,
+    records: bool,
+    calls: Vec<(CallTest, u32)>,
+    prices: Vec<(Vec<Price>, bool)>,
 }
 
 impl AtomsBuilder {
+    /// The table of dialects to find spans of known libraries by; else the one that is built in.
+    pub fn speak(&mut self, dialects: Arc<Dialects>) {
+        self.dialects = Some(dialects);
+    }
+
+    /// Records of the spans that known libraries wrote are to travel in the facts.
+    pub fn want_records(&mut self) {
+        self.records = true;
+    }
+
     fn bit(&mut self) -> u32 {
         self.bits += 1;
         self.bits - 1
@@ -226,6 +262,26 @@ impl AtomsBuilder {
         (matched, failed)
     }
 
+    /// The bit that is set when what a known library says on the span passes the test.
+    pub(crate) fn call(&mut self, test: CallTest) -> u32 {
+        if let Some((_, bit)) = self.calls.iter().find(|(other, _)| *other == test) {
+            return *bit;
+        }
+        let bit = self.bit();
+        self.calls.push((test, bit));
+        bit
+    }
+
+    /// The number of a price table.
+    pub(crate) fn prices(&mut self, prices: &[Price], unknown_matches: bool) -> usize {
+        let same =
+            |(other, matches): &(Vec<Price>, bool)| other == prices && *matches == unknown_matches;
+        self.prices.iter().position(same).unwrap_or_else(|| {
+            self.prices.push((prices.to_vec(), unknown_matches));
+            self.prices.len() - 1
+        })
+    }
+
     /// Each span's sampling information is to be gathered.
     pub(crate) fn want_trace_state(&mut self) {
         self.trace_state = true;
@@ -270,6 +326,12 @@ impl AtomsBuilder {
         for key in &text_keys.exact {
             self.key(&String::from_utf8_lossy(key)).text = true;
         }
+        let wanted = self.records || !self.calls.is_empty();
+        let dialects = match self.dialects {
+            Some(dialects) => Some(dialects).filter(|_| wanted),
+            None if wanted => Some(Arc::new(built_in()?)),
+            None => None,
+        };
         Ok(Atoms {
             index: KeyIndex::new(self.keys.iter().map(|tests| &*tests.key)),
             keys: self.keys,
@@ -285,7 +347,20 @@ impl AtomsBuilder {
             text_keys,
             bits: self.bits,
             slots: self.slots,
+            dialects,
+            records: self.records,
+            calls: self.calls,
+            prices: {
+                let tables = self.prices.iter();
+                tables
+                    .map(|(prices, matches)| PriceTable::new(prices, *matches, &values))
+                    .collect()
+            },
             values,
         })
     }
+}
+
+fn built_in() -> Result<Dialects, String> {
+    Dialects::with("").map_err(|error| error.to_string())
 }

@@ -146,6 +146,7 @@ impl Rig {
             trace: TraceId(trace),
             fold: &fold,
             words: &words,
+            features: None,
         };
         (self.answers, self.votes) = (Vec::new(), Vec::new());
         let (limits, answers) = (&mut self.limits, &mut self.answers);
@@ -399,6 +400,7 @@ fn a_limiter_prefers_the_most_random() {
                 trace: TraceId(*trace),
                 fold,
                 words,
+                features: None,
             })
         })
         .collect();

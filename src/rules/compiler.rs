@@ -22,8 +22,8 @@ pub struct CompileError {
 /// Compiles programs against one growing table of atoms; latency bits are placed when the table is complete.
 #[derive(Debug)]
 pub struct Compiler<'a> {
-    atoms: &'a mut AtomsBuilder,
-    program: Program,
+    pub(super) atoms: &'a mut AtomsBuilder,
+    pub(super) program: Program,
     policy: String,
 }
 
@@ -46,6 +46,8 @@ impl<'a> Compiler<'a> {
             ordered: Vec::new(),
             joined: Vec::new(),
             semantics,
+            prices: Vec::new(),
+            features: false,
             fact_bits: 0,
         };
         Self {
@@ -174,6 +176,7 @@ impl<'a> Compiler<'a> {
             PolicyKind::Not(child) => Rule::Not(Box::new(self.rule(&child.kind)?)),
             PolicyKind::PromptKeyword { keywords } => Rule::Bit(self.atoms.keywords(keywords)),
             PolicyKind::LatencyPercentile { .. } => self.percentile(kind)?,
+            PolicyKind::Calls(rule) => self.call_rule(rule),
         })
     }
 
@@ -263,13 +266,11 @@ impl<'a> Compiler<'a> {
             warmup_ms,
             min_count,
             of,
+            by_tokens,
         } = kind
         else {
             return Ok(Rule::Always);
         };
-        if *of == PercentileOf::Span {
-            return Err(self.error("`of: span` is not supported yet; use `of: trace`"));
-        }
         let slots = by.iter().map(|key| self.slot(key)).collect();
         let millis = |ms: &u64| ms.saturating_mul(1_000_000);
         #[allow(clippy::cast_precision_loss, reason = "a count far below 2^52")]
@@ -281,8 +282,19 @@ impl<'a> Compiler<'a> {
             warmup_ns: millis(warmup_ms),
             min_count,
             slots,
+            tokens: *by_tokens,
+            of: *of,
         });
-        Ok(Rule::Slower(self.program.percentiles.len() - 1))
+        let rule = Rule::Slower(self.program.percentiles.len() - 1);
+        if *of == PercentileOf::Trace && by_tokens.is_none() {
+            return Ok(rule);
+        }
+        if *of == PercentileOf::Span && by_tokens.is_none() {
+            // What spans say for themselves needs no record of calls.
+            self.program.features = true;
+            return Ok(rule);
+        }
+        Ok(self.over_features(rule))
     }
 
     fn slot(&mut self, key: &str) -> usize {

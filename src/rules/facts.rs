@@ -7,7 +7,9 @@ use super::fold::sampling_word;
 use super::keyword::Scratch;
 use super::ottl::{Outcome, evaluate_policy};
 use super::values::ABSENT;
-use crate::otlp::{AnyValue, SpanBytes, SpanHead, Visitor, member, sampling_state};
+use crate::genai::{Anomalies, SpanRecord, Spotter, hash_id};
+use crate::otlp::{AnyValue, SpanBytes, SpanHead, Visitor, index, member, sampling_state};
+use std::ops::Range;
 
 /// The fixed part of a span's facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,12 +20,16 @@ pub(crate) struct SpanFacts {
 }
 
 /// The facts of all sound spans of one request, in scan order or in layout order.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub struct Facts {
     pub(crate) spans: Vec<SpanFacts>,
     /// `stride` words for each span.
     words: Vec<u64>,
     stride: usize,
+    /// Records of the spans that a known library wrote, each with the number of its span, in order: empty unless they are
+    /// wanted. Names are value ids of the atoms' table.
+    records: Vec<(u32, SpanRecord<u64>)>,
+    anomalies: Anomalies,
 }
 
 impl Facts {
@@ -34,6 +40,8 @@ impl Facts {
             spans: Vec::with_capacity(order.len()),
             words: Vec::with_capacity(order.len() * self.stride),
             stride: self.stride,
+            records: self.records_in(order),
+            anomalies: self.anomalies,
         };
         for index in order {
             if let Some(span) = self.spans.get(*index as usize) {
@@ -44,9 +52,36 @@ impl Facts {
         out
     }
 
+    fn records_in(&self, order: &[u32]) -> Vec<(u32, SpanRecord<u64>)> {
+        if self.records.is_empty() {
+            return Vec::new();
+        }
+        let moved = (0..).zip(order).filter_map(|(to, from)| {
+            let at = self.records.binary_search_by_key(from, |(span, _)| *span);
+            Some((to, self.records.get(at.ok()?)?.1))
+        });
+        moved.collect()
+    }
+
+    /// Records of spans in the range, each with the number of its span.
+    pub fn records_of(&self, spans: Range<usize>) -> std::slice::Iter<'_, (u32, SpanRecord<u64>)> {
+        let before = |end: usize| {
+            let is_before = |(span, _): &(u32, SpanRecord<u64>)| (*span as usize) < end;
+            self.records.partition_point(is_before)
+        };
+        let range = before(spans.start)..before(spans.end);
+        self.records.get(range).unwrap_or_default().iter()
+    }
+
+    /// Values of known libraries' spans that cannot be, and were left out of the records.
+    #[must_use]
+    pub fn anomalies(&self) -> Anomalies {
+        self.anomalies
+    }
+
     /// Spans.
     pub(crate) fn len(&self) -> u32 {
-        crate::otlp::index(self.spans.len())
+        index(self.spans.len())
     }
 
     /// The span has no parent.
@@ -57,6 +92,9 @@ impl Facts {
     /// Adds the facts of other spans, of the same atoms, behind these.
     pub(crate) fn append(&mut self, more: &Self) {
         self.stride = more.stride;
+        let first = self.len();
+        let moved = |(span, record): &(u32, SpanRecord<u64>)| (first + span, *record);
+        self.records.extend(more.records.iter().map(moved));
         self.spans.extend_from_slice(&more.spans);
         self.words.extend_from_slice(&more.words);
     }
@@ -70,7 +108,9 @@ impl Facts {
     /// Bytes held.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.spans.capacity() * size_of::<SpanFacts>() + self.words.capacity() * 8
+        self.spans.capacity() * size_of::<SpanFacts>()
+            + self.words.capacity() * 8
+            + self.records.capacity() * size_of::<(u32, SpanRecord<u64>)>()
     }
 }
 
@@ -84,6 +124,8 @@ pub struct Observer<'a> {
     resource: Vec<u64>,
     zero_ids: bool,
     around: Around,
+    /// Looks for spans of known libraries, where a rule or a consumer asks for what they say.
+    spotter: Option<Spotter<'a>>,
 }
 
 /// Buffers that outlive one request.
@@ -120,6 +162,7 @@ impl<'a> Observer<'a> {
             resource: vec![0; stride],
             zero_ids: atoms.zero_ids,
             around: Around::default(),
+            spotter: atoms.dialects().map(Spotter::new),
         }
     }
 
@@ -136,6 +179,9 @@ impl<'a> Observer<'a> {
         self.facts
             .words
             .truncate(self.facts.spans.len() * self.facts.stride);
+        if let Some(spotter) = &self.spotter {
+            self.facts.anomalies = spotter.anomalies();
+        }
         self.facts
     }
 
@@ -171,6 +217,34 @@ impl<'a> Observer<'a> {
                 .get_mut(slot as usize)
                 .map_or(ABSENT, |last| value_id(self.atoms, last, value));
             put_slot(words, self.atoms.bit_words(), slot, id);
+        }
+    }
+
+    /// What a known library says on the span.
+    #[inline]
+    fn call(&mut self, head: &SpanHead, bytes: &SpanBytes<'_>) {
+        let Some(spotter) = &mut self.spotter else {
+            return;
+        };
+        if let Some(record) = spotter.end_span(head, bytes) {
+            self.recognised(&record);
+        }
+    }
+
+    fn recognised(&mut self, record: &SpanRecord<&[u8]>) {
+        let words = present(&mut self.facts);
+        for (test, bit) in &self.atoms.calls {
+            if test.holds(record) {
+                set(words, *bit);
+            }
+        }
+        if self.atoms.records {
+            let values = &self.atoms.values;
+            let name = |text: &[u8]| u64::from(values.id(text));
+            let numbered = record.map(name, hash_id);
+            self.facts
+                .records
+                .push((index(self.facts.spans.len()), numbered));
         }
     }
 
@@ -326,11 +400,17 @@ impl Visitor for Observer<'_> {
     fn begin_resource(&mut self) {
         self.resource.fill(0);
         self.scratch.seen.fill(0);
+        if let Some(spotter) = &mut self.spotter {
+            spotter.begin_resource();
+        }
     }
 
     fn resource_attribute(&mut self, key: &[u8], value: AnyValue<'_>) {
         if let Some(index) = self.atoms.find(key) {
             self.attribute(Site::Resource, index, value);
+        }
+        if let Some(spotter) = &mut self.spotter {
+            spotter.resource_attribute(key, value);
         }
     }
 
@@ -341,6 +421,9 @@ impl Visitor for Observer<'_> {
             .truncate(self.facts.spans.len() * self.facts.stride);
         self.facts.words.extend_from_slice(&self.resource);
         self.scratch.seen.fill(0);
+        if let Some(spotter) = &mut self.spotter {
+            spotter.begin_span();
+        }
     }
 
     #[inline]
@@ -350,6 +433,9 @@ impl Visitor for Observer<'_> {
             self.attribute(Site::Span, index, value);
         }
         self.text(key, index, value);
+        if let Some(spotter) = &mut self.spotter {
+            spotter.span_attribute(key, value);
+        }
     }
 
     #[inline]
@@ -363,6 +449,7 @@ impl Visitor for Observer<'_> {
         if !self.atoms.conditions.is_empty() {
             self.conditions(bytes);
         }
+        self.call(head, bytes);
         let words = present(&mut self.facts);
         if let Some(bit) = self.atoms.sampled_flag
             && head.flags & SAMPLED != 0

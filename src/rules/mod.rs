@@ -3,10 +3,16 @@
 
 mod around;
 mod atoms;
+mod call_rule;
+#[cfg(test)]
+mod call_rule_tests;
+mod call_test;
 #[cfg(test)]
 mod collector_tests;
+mod compile_calls;
 mod compiler;
 mod facts;
+mod features;
 mod fingerprint;
 mod fold;
 mod go_literals;
@@ -15,10 +21,14 @@ mod key_index;
 mod keyword;
 mod limits;
 pub mod ottl;
+#[cfg(test)]
+mod percentile_tests;
 mod percentiles;
+mod prices;
 mod probabilistic;
 mod program;
 mod release;
+mod seen;
 mod sketch;
 mod spec;
 mod state;
@@ -29,8 +39,10 @@ mod values;
 mod verdict;
 
 pub use atoms::{Atoms, AtomsBuilder};
+pub use call_rule::{CallRule, Price, Tokens};
 pub use compiler::{CompileError, Compiler};
 pub use facts::{Facts, Observer, ObserverScratch};
+pub use features::{Features, FeaturesSnapshot};
 pub use fingerprint::fingerprint;
 pub use fold::Fold;
 pub(crate) use limits::{Ask, Granting, Recorded};
@@ -38,6 +50,7 @@ pub use limits::{LimitSnapshot, Limits};
 pub use percentiles::{Percentiles, SketchSnapshot};
 pub use program::{PercentileRule, Program};
 pub use release::{Release, Semantics};
+pub use seen::Seen;
 pub use spec::{PercentileOf, PolicyKind, PolicySpec, StatusCode};
 pub use state::{KeySnapshot, StateSnapshot, layout};
 pub use text_keys::TextKeys;

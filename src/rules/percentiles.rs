@@ -4,8 +4,11 @@
 //! traces of a key see the same one. Below the minimum count the last threshold stays, else the parent key's (one
 //! attribute fewer), else the warm-up's. Bounded in keys; what comes after the bound uses its parent.
 
+use super::call_rule::Tokens;
 use super::program::PercentileRule;
+use super::seen::Seen;
 use super::sketch::{Decay, Sketch};
+use super::spec::PercentileOf;
 use super::values::{ABSENT, ValueIds};
 use hashbrown::HashMap;
 
@@ -88,24 +91,34 @@ impl Percentiles {
         self.rules.is_empty()
     }
 
-    /// Writes the threshold of each rule for a trace with these key values (one for each of the program's slots).
-    pub fn thresholds(&self, values: &[u32], out: &mut Vec<u64>) {
+    /// Writes the thresholds of each rule for a trace: one, or one for each key of the spans that the rule sees.
+    pub fn thresholds(&self, seen: &Seen, out: &mut Vec<u64>) {
         out.clear();
-        out.extend(
-            self.rules
-                .iter()
-                .map(|state| state.threshold(&state.key(values))),
-        );
+        for (number, state) in self.rules.iter().enumerate() {
+            if state.rule.of == PercentileOf::Span {
+                let own = seen.spans.iter().filter(|(rule, _)| *rule == number);
+                out.extend(own.map(|(_, key)| state.threshold(key)));
+            } else {
+                out.push(state.threshold(&state.key(seen)));
+            }
+        }
     }
 
-    /// Takes one trace's duration.
-    pub fn observe(&mut self, values: &[u32], duration_ns: u64, now: u64) {
+    /// Takes one trace's times.
+    pub fn observe(&mut self, seen: &Seen, now: u64) {
         let weight = self.decay.weight(now);
         for state in &mut self.rules {
-            let key = state.key(values);
-            for depth in 0..=key.len() {
-                state.add(&key[..depth], duration_ns, weight);
+            if let Some(time) = seen.time(state.rule.of) {
+                state.observe(&state.key(seen), time, weight);
             }
+        }
+    }
+
+    /// Takes one span's duration.
+    pub(crate) fn observe_span(&mut self, rule: usize, key: &[u32], duration_ns: u64, now: u64) {
+        let weight = self.decay.weight(now);
+        if let Some(state) = self.rules.get_mut(rule) {
+            state.observe(key, duration_ns, weight);
         }
     }
 
@@ -164,7 +177,7 @@ impl Percentiles {
             else {
                 continue;
             };
-            if saved.key.len() > state.rule.slots.len() {
+            if saved.key.len() > state.rule.keys() {
                 continue;
             }
             let mut sketch = Sketch::import(
@@ -204,13 +217,28 @@ impl Percentiles {
     }
 }
 
+impl PercentileRule {
+    /// Parts of a key.
+    fn keys(&self) -> usize {
+        self.slots.len() + usize::from(self.tokens.is_some())
+    }
+}
+
 impl RuleState {
-    fn key(&self, values: &[u32]) -> Vec<u32> {
-        self.rule
-            .slots
-            .iter()
-            .map(|slot| values.get(*slot).copied().unwrap_or(ABSENT))
-            .collect()
+    fn key(&self, seen: &Seen) -> Vec<u32> {
+        let slots = self.rule.slots.iter();
+        let of_slots = slots.map(|slot| seen.values.get(*slot).copied().unwrap_or(ABSENT));
+        let bucket = |tokens: Tokens| seen.buckets.get(tokens as usize).copied();
+        let tokens = self.rule.tokens.iter();
+        let of_tokens = tokens.map(|tokens| bucket(*tokens).unwrap_or(ABSENT));
+        of_slots.chain(of_tokens).collect()
+    }
+
+    /// For the key and all its parents.
+    fn observe(&mut self, key: &[u32], time_ns: u64, weight: f64) {
+        for depth in 0..=key.len() {
+            self.add(&key[..depth], time_ns, weight);
+        }
     }
 
     fn threshold(&self, key: &[u32]) -> u64 {

@@ -3,9 +3,11 @@
 //! Every test of a span is a bit (`atoms`), every policy an expression over the bits, the times, the count and the id.
 //! Deciding reads the state and nothing else.
 
+use super::call_rule::Tokens;
 use super::limits::{Limiter, Limits};
 use super::probabilistic::Coin;
 use super::release::Semantics;
+use super::spec::PercentileOf;
 use crate::otlp::TraceId;
 
 /// What a policy asks of a trace's state.
@@ -30,6 +32,23 @@ pub(crate) enum Rule {
     Composite(Vec<(Rule, usize)>),
     /// Index into [`Program::percentiles`].
     Slower(usize),
+    Tokens {
+        of: Tokens,
+        min: u64,
+        max: u64,
+    },
+    Ratio {
+        of: Tokens,
+        to: Tokens,
+        min: f64,
+        max: f64,
+    },
+    /// `table` is an index into [`Program::prices`].
+    Cost {
+        table: usize,
+        min: u64,
+        max: u64,
+    },
     All(Vec<Rule>),
     Not(Box<Rule>),
 }
@@ -56,8 +75,11 @@ pub struct PercentileRule {
     pub warmup_ns: u64,
     /// Observations before the percentile counts.
     pub min_count: f64,
-    /// Which of the program's slots make the key, coarsest first.
+    /// Which of the program's slots make the key, coarsest first...
     pub(crate) slots: Vec<usize>,
+    /// ...and which tokens its last part.
+    pub(crate) tokens: Option<Tokens>,
+    pub(crate) of: PercentileOf,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +112,10 @@ pub struct Program {
     /// Bits that are not in these pairs, set once the atoms are complete.
     pub(crate) joined: Vec<u64>,
     pub(crate) semantics: Semantics,
+    /// Number of each price table in the atoms.
+    pub(crate) prices: Vec<usize>,
+    /// Traces' features are to be folded.
+    pub(crate) features: bool,
     /// Bits of the facts, set once the atoms are complete.
     pub(crate) fact_bits: u32,
 }

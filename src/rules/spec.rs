@@ -4,6 +4,7 @@
 //! Collector (`and` and `drop` hold leaves and `not`, `not` holds a leaf), regular expressions compile, percentages are
 //! numbers. What a policy means is left to the compiler. `Debug` never shows a keyword.
 
+use super::call_rule::{CallRule, Tokens};
 use super::ottl::ErrorMode;
 use std::fmt;
 
@@ -35,6 +36,12 @@ pub enum PercentileOf {
     Trace,
     /// Each span that has all keys.
     Span,
+    /// The longest time to a first token, as the caller saw it.
+    Ttft,
+    /// The longest time for each token behind the first.
+    TimePerOutputToken,
+    /// The longest time in an engine's queue.
+    Queue,
 }
 
 /// The policy types, with the Collector's key names.
@@ -160,7 +167,11 @@ pub enum PolicyKind {
         min_count: u64,
         /// What is observed.
         of: PercentileOf,
+        /// How many of these tokens there are is the last of the keys, in buckets of powers of two.
+        by_tokens: Option<Tokens>,
     },
+    /// What the model calls say.
+    Calls(CallRule),
     /// A prompt or an answer holds one of the keywords.
     PromptKeyword {
         /// Never empty, none of them empty; files are already read in, a keyword a line.
@@ -177,6 +188,7 @@ impl PolicyKind {
             Self::RateLimiting { .. }
             | Self::BytesLimiting { .. }
             | Self::LatencyPercentile { .. } => true,
+            Self::Calls(rule) => rule.is_stateful(),
             Self::Latency {
                 upper_threshold_ms, ..
             } => *upper_threshold_ms > 0,
@@ -215,6 +227,7 @@ impl PolicyKind {
             Self::Drop(_) => "drop",
             Self::LatencyPercentile { .. } => "latency_percentile",
             Self::PromptKeyword { .. } => "prompt_keyword",
+            Self::Calls(rule) => rule.type_name(),
         }
     }
 }
@@ -310,14 +323,17 @@ impl fmt::Debug for PolicyKind {
                 warmup_ms,
                 min_count,
                 of,
+                by_tokens,
             } => out
                 .field("percentile", percentile)
                 .field("by", by)
                 .field("floor_ms", floor_ms)
                 .field("warmup_ms", warmup_ms)
                 .field("min_count", min_count)
-                .field("of", of),
+                .field("of", of)
+                .field("by_tokens", by_tokens),
             Self::PromptKeyword { keywords } => out.field("keywords", &keywords.len()),
+            Self::Calls(rule) => out.field("rule", rule),
         }
         .finish()
     }

@@ -3,12 +3,13 @@
 //! Bits go as they are: they mean something under one table of atoms only, which [`layout`] tells apart. Percentile key
 //! values are numbers of the process, so they go as text.
 
+use super::features::{Features, FeaturesSnapshot};
 use super::fold::{Fold, ROOT};
 use super::program::Program;
 use super::values::{ABSENT, ValueIds};
 
 /// Changes when a state's words mean something else in this code than before.
-const STATE_VERSION: u32 = 1;
+const STATE_VERSION: u32 = 2;
 
 /// The state of an undecided trace.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -31,6 +32,9 @@ pub struct StateSnapshot {
     /// Words that mean the same in every process.
     #[prost(fixed64, repeated, tag = "6")]
     pub rest: Vec<u64>,
+    /// Of its model calls.
+    #[prost(message, optional, tag = "7")]
+    pub features: Option<FeaturesSnapshot>,
 }
 
 /// A percentile key of an undecided trace.
@@ -65,7 +69,13 @@ pub fn layout(rule_sets: impl IntoIterator<Item = u32>) -> u32 {
 impl Program {
     /// The state of a trace, to be restored by a process with the same [`layout`].
     #[must_use]
-    pub fn save_state(&self, fold: &Fold, words: &[u64], ids: &ValueIds) -> StateSnapshot {
+    pub fn save_state(
+        &self,
+        fold: &Fold,
+        words: &[u64],
+        features: Option<&Features>,
+        ids: &ValueIds,
+    ) -> StateSnapshot {
         let (bits, keys) = words
             .split_at_checked(self.bit_words())
             .unwrap_or((words, &[]));
@@ -88,11 +98,24 @@ impl Program {
             bits: bits.to_vec(),
             keys: keys.chunks_exact(2).map(key).collect(),
             rest: rest.to_vec(),
+            features: features.map(|features| features.save(ids)),
         }
     }
 
-    /// Takes a saved state back; `words` has [`Program::state_words`] words.
+    /// Takes a saved state back; `words` has [`Program::state_words`] words. The features that were saved with it.
     pub fn restore_state(
+        &self,
+        saved: &StateSnapshot,
+        ids: &ValueIds,
+        fold: &mut Fold,
+        words: &mut [u64],
+    ) -> Option<Features> {
+        self.restore_words(saved, ids, fold, words);
+        let features = saved.features.as_ref()?;
+        Features::restore(features, ids)
+    }
+
+    fn restore_words(
         &self,
         saved: &StateSnapshot,
         ids: &ValueIds,
@@ -142,6 +165,7 @@ mod tests {
                 warmup_ms: 1,
                 min_count: 1,
                 of: PercentileOf::Trace,
+                by_tokens: None,
             },
         }];
         let mut builder = AtomsBuilder::default();
@@ -163,14 +187,15 @@ mod tests {
         let model = u64::from(old.id(b"gpt-4")) | ROOT;
         let words = [u64::MAX, 9, 7, model, 0, 0];
         assert_eq!(words.len(), program.state_words());
-        let saved = program.save_state(&fold, &words, &old);
+        let saved = program.save_state(&fold, &words, None, &old);
         let (mut restored, mut state) = (Fold::default(), [0; 6]);
-        program.restore_state(&saved, &new, &mut restored, &mut state);
+        let features = program.restore_state(&saved, &new, &mut restored, &mut state);
+        assert_eq!(features, None);
         assert_eq!(restored, fold);
         let moved = u64::from(new.id(b"gpt-4")) | ROOT;
         assert_ne!(moved, model);
         assert_eq!(state, [u64::MAX, 9, 7, moved, 0, 0]);
-        assert_eq!(program.save_state(&restored, &state, &new), saved);
+        assert_eq!(program.save_state(&restored, &state, None, &new), saved);
     }
 
     #[test]

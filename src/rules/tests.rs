@@ -108,6 +108,7 @@ impl Compiled {
                 trace: TraceId(7),
                 fold: &fold,
                 words: &words,
+                features: None,
             },
             thresholds,
             &mut NoBudgets,
@@ -462,6 +463,7 @@ fn p99(by: &[&str]) -> PolicyKind {
         warmup_ms: 5000,
         min_count: 100,
         of: PercentileOf::Trace,
+        by_tokens: None,
     }
 }
 
@@ -511,12 +513,12 @@ fn percentile_keeps_one_in_a_hundred_of_stationary_traffic() {
                 let normal =
                     (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
                 let duration = (800.0e6 * (sigma * normal).exp()) as u64;
-                percentiles.thresholds(&[2], &mut thresholds);
+                percentiles.thresholds(&Seen::of(&[2], 0), &mut thresholds);
                 if second >= 20 {
                     seen += 1;
                     kept += u32::from(duration > thresholds[0]);
                 }
-                percentiles.observe(&[2], duration, second * 1_000_000_000);
+                percentiles.observe(&Seen::of(&[2], duration), second * 1_000_000_000);
             }
         }
         let share = f64::from(kept) / f64::from(seen) * 100.0;
@@ -533,11 +535,11 @@ fn a_key_without_a_history_uses_its_parents() {
     let mut percentiles = Percentiles::new(compiled.program.percentiles(), 0);
     let threshold = |percentiles: &Percentiles, values: &[u32]| {
         let mut out = Vec::new();
-        percentiles.thresholds(values, &mut out);
+        percentiles.thresholds(&Seen::of(values, 0), &mut out);
         out[0]
     };
     assert_eq!(threshold(&percentiles, &[2, 3]), 5_000 * MS);
-    (0..200).for_each(|_| percentiles.observe(&[2, 3], 100 * MS, 0));
+    (0..200).for_each(|_| percentiles.observe(&Seen::of(&[2, 3], 100 * MS), 0));
     assert_eq!(
         threshold(&percentiles, &[2, 3]),
         5_000 * MS,
@@ -556,7 +558,7 @@ fn a_key_without_a_history_uses_its_parents() {
         known,
         "parent: everything"
     );
-    (0..200).for_each(|_| percentiles.observe(&[4, 4], MS, 0));
+    (0..200).for_each(|_| percentiles.observe(&Seen::of(&[4, 4], MS), 0));
     percentiles.refresh(2);
     assert_eq!(threshold(&percentiles, &[4, 4]), 10 * MS, "the floor");
     let ids = ValueIds::default();

@@ -1,7 +1,9 @@
 //! The decision over a folded state: `drop` wins, else any vote to sample keeps, else not.
 
+use super::features::Features;
 use super::fold::Fold;
 use super::limits::{Ask, Grant};
+use super::prices::UNKNOWN;
 use super::program::{Policy, Program, Rule};
 use crate::otlp::{ALWAYS, NEVER, TraceId, randomness_of, share_of};
 
@@ -48,7 +50,8 @@ impl Verdict {
     }
 }
 
-/// Thresholds in ns, one for each of the program's percentile rules, as they stood for this trace.
+/// Thresholds in ns of the program's percentile rules, in order, as they stood for this trace: one for each rule, of a rule
+/// that sees spans one for each key that the trace has.
 pub type Thresholds<'a> = &'a [u64];
 
 /// The state that a verdict is made of.
@@ -60,6 +63,8 @@ pub struct State<'a> {
     pub fold: &'a Fold,
     /// The program's words.
     pub words: &'a [u64],
+    /// Of its model calls, when it has any and somebody asks.
+    pub features: Option<&'a Features>,
 }
 
 impl State<'_> {
@@ -312,6 +317,10 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
+    fn features(&self) -> Option<&Features> {
+        self.state.features
+    }
+
     fn bit(&self, bit: u32) -> bool {
         let word = self.state.words.get(bit as usize / 64);
         word.is_some_and(|word| word >> (bit % 64) & 1 == 1)
@@ -342,10 +351,22 @@ impl Asking<'_> {
                 None => Said::No,
             },
             Rule::Slower(index) => {
-                let known = self.state.duration().zip(self.thresholds.get(*index));
-                Said::plain(known.is_some_and(|(duration, threshold)| duration > *threshold))
+                Said::plain(self.program.is_slower(*index, self.state, self.thresholds))
             }
             Rule::Limit(limiter) => self.grant(*limiter),
+            Rule::Tokens { of, min, max } => {
+                let tokens = self.features().and_then(|all| of.of(&all.record));
+                Said::plain(tokens.is_some_and(|tokens| (*min..=*max).contains(&tokens)))
+            }
+            Rule::Ratio { of, to, min, max } => {
+                let ratio = self.features().and_then(|all| all.ratio(*of, *to));
+                Said::plain(ratio.is_some_and(|ratio| (*min..=*max).contains(&ratio)))
+            }
+            Rule::Cost { table, min, max } => {
+                let cost = self.features().and_then(|all| all.cost(*table));
+                let fits = |cost| cost == UNKNOWN || (*min..=*max).contains(&cost);
+                Said::plain(cost.is_some_and(fits))
+            }
             Rule::All(children) => self.all(children),
             Rule::Not(child) => match self.evaluate(child) {
                 Said::Yes(_) => Said::No,

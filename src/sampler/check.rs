@@ -13,7 +13,7 @@ use super::scanned::{Scanned, ScannedPiece};
 use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream};
 use crate::otlp::{SourceId, TraceId};
 use crate::processors::Chain;
-use crate::rules::{Atoms, Fold, ObserverScratch, Program, Recorded, State, Verdict};
+use crate::rules::{Atoms, Features, Fold, ObserverScratch, Program, Recorded, State, Verdict};
 use hashbrown::{HashMap, HashSet};
 
 /// Problems that are written out; all are counted.
@@ -76,6 +76,7 @@ struct Line {
     rules: u32,
     fold: Fold,
     words: Vec<u64>,
+    features: Option<Features>,
     spans: u64,
     /// Of these, spans that the processors left for the rules.
     seen: u64,
@@ -219,6 +220,7 @@ impl Checker<'_> {
             rules,
             fold,
             words,
+            features: None,
             spans,
             seen,
             first_second,
@@ -319,13 +321,15 @@ impl Checker<'_> {
             let program = self.checked.program;
             program.begin_piece(&mut line.fold, &mut line.words);
         }
-        self.checked.program.fold_piece(
+        let (program, facts) = (self.checked.program, &scanned.facts);
+        program.fold_piece(
             self.checked.atoms,
             &mut line.fold,
             &mut line.words,
-            &scanned.facts,
-            (spans, piece.size.traces),
+            facts,
+            (spans.clone(), piece.size.traces),
         );
+        program.fold_features(self.checked.atoms, &mut line.features, facts, spans);
     }
 
     /// A piece that came before the tick of a `complete` decision is in it, not late.
@@ -384,6 +388,7 @@ impl Checker<'_> {
                 trace,
                 fold: &line.fold,
                 words: &line.words,
+                features: line.features.as_ref(),
             };
             let program = self.checked.program;
             let mut grants = Recorded {

@@ -5,7 +5,7 @@ use super::check::Checked;
 use super::checkpoint::Checkpoint;
 use super::waiting::Waiting;
 use crate::otlp::TraceId;
-use crate::rules::{Facts, Fold, Program};
+use crate::rules::{Facts, Features, Fold, Program};
 use hashbrown::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -16,6 +16,7 @@ struct Proof {
     found: usize,
     fold: Fold,
     words: Vec<u64>,
+    features: Option<Features>,
 }
 
 /// How the proofs went.
@@ -72,6 +73,7 @@ impl WaitingCheck {
             found: 0,
             fold: Fold::default(),
             words: vec![0; program.state_words()],
+            features: None,
         };
         self.proofs.entry(trace).or_default().push(proof);
     }
@@ -89,10 +91,9 @@ impl WaitingCheck {
         for proof in proofs.filter(|proof| proof.places.contains(&place)) {
             proof.found += 1;
             let (fold, words) = (&mut proof.fold, &mut proof.words);
-            let piece = (spans.clone(), bytes);
-            checked
-                .program
-                .fold_piece(checked.atoms, fold, words, facts, piece);
+            let (program, piece) = (checked.program, (spans.clone(), bytes));
+            program.fold_piece(checked.atoms, fold, words, facts, piece);
+            program.fold_features(checked.atoms, &mut proof.features, facts, spans.clone());
         }
     }
 
@@ -110,10 +111,12 @@ impl WaitingCheck {
             if !there || !same_rules || !proof.said.complete {
                 continue;
             }
-            let state =
-                checked
-                    .program
-                    .save_state(&proof.fold, &proof.words, checked.atoms.values());
+            let state = checked.program.save_state(
+                &proof.fold,
+                &proof.words,
+                proof.features.as_ref(),
+                checked.atoms.values(),
+            );
             proven += 1;
             if proof.found != proof.places.len() || proof.said.entry.state != Some(state) {
                 traces.push(trace);

@@ -110,18 +110,19 @@ impl Worker {
         skeleton: &Skeleton,
         evidence: Evidence,
     ) -> Option<Verdict> {
-        let words = self.partitions.get(owner)?.skeletons.words(slot);
+        let skeletons = &self.partitions.get(owner)?.skeletons;
+        let (words, features) = (skeletons.words(slot), skeletons.features(slot));
         let state = State {
             trace: skeleton.trace(),
             fold: &skeleton.fold,
             words,
+            features: features.as_ref(),
         };
         let program = &self.parts.program;
         if !self.percentiles.is_empty() {
-            self.values.clear();
-            self.values.extend(program.key_values(words));
+            self.seen.take(program, state, self.parts.atoms.values());
             self.percentiles
-                .thresholds(&self.values, &mut self.thresholds);
+                .thresholds(&self.seen, &mut self.thresholds);
         }
         self.answers.clear();
         let mut grants = Granting {
@@ -137,11 +138,8 @@ impl Worker {
             evidence if evidence.unasked() => Verdict::NONE,
             _ => program.decide(state, &self.thresholds, &mut grants, count),
         };
-        if evidence.observes()
-            && !self.percentiles.is_empty()
-            && let Some(duration) = state.duration()
-        {
-            self.percentiles.observe(&self.values, duration, self.now);
+        if evidence.observes() && !self.percentiles.is_empty() {
+            self.percentiles.observe(&self.seen, self.now);
         }
         Some(verdict)
     }

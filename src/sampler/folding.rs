@@ -10,8 +10,8 @@ use super::scanned::{Scanned, ScannedPiece};
 use super::skeletons::Skeletons;
 use super::stats::add;
 use super::worker::Worker;
-use crate::log::{FrameMeta, Ref};
-use crate::rules::Facts;
+use crate::log::{FrameMeta, Ref, ServiceId};
+use crate::rules::{Facts, Features};
 use std::sync::Arc;
 
 impl Worker {
@@ -35,6 +35,9 @@ impl Worker {
         let spans = scanned.pieces.iter().map(spans_of).sum();
         if new {
             add(&self.parts.stats.accepted, spans);
+        }
+        if new && self.parts.program.sees_spans() {
+            self.observe_spans(&scanned.facts);
         }
         if !replayed {
             self.begin(position, crate::otlp::index(scanned.pieces.len()), spans);
@@ -151,7 +154,7 @@ impl Worker {
             &mut skeleton.fold,
             words,
             facts,
-            (spans, piece.size.traces),
+            (spans.clone(), piece.size.traces),
         );
         // Where it is asked for, a trace's size is counted as the Collector counts it.
         skeleton.bytes += match piece.size.resource_spans {
@@ -178,6 +181,10 @@ impl Worker {
         if partition.skeletons.add_piece(slot, place) {
             self.charge(service, Skeletons::CHUNK_BYTES);
         }
+        let (program, atoms) = (&self.parts.program, &self.parts.atoms);
+        if let Some(features) = program.features_of(atoms, facts, spans) {
+            self.add_features(owner, slot, service, features);
+        }
         if oversize {
             let evidence = match self.parts.settings.strict {
                 Some(_) => Evidence::TooLarge,
@@ -191,5 +198,31 @@ impl Worker {
             }
             self.decide(owner, slot, Some(Evidence::Early));
         }
+    }
+
+    /// Spans for the percentiles: each once, for a snapshot of them tells up to where the log is in it.
+    fn observe_spans(&mut self, facts: &Facts) {
+        let (program, atoms) = (&self.parts.program, &self.parts.atoms);
+        let (percentiles, now) = (&mut self.percentiles, self.now);
+        let spans = 0..facts.len() as usize;
+        program.each_span(atoms, facts, spans, |rule, key, duration| {
+            percentiles.observe_span(rule, key, duration, now);
+        });
+    }
+
+    /// What its model calls say joins what is known of the trace.
+    pub(super) fn add_features(
+        &mut self,
+        owner: usize,
+        slot: u32,
+        service: ServiceId,
+        features: Features,
+    ) {
+        let Some(partition) = self.partitions.get_mut(owner) else {
+            return;
+        };
+        let (before, after) = partition.skeletons.add_features(slot, features);
+        self.release(service, before);
+        self.charge(service, after);
     }
 }

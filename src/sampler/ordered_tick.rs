@@ -60,10 +60,12 @@ impl Worker {
             let asks = due.iter().filter_map(|(owner, slot)| {
                 let skeletons = &self.partitions.get(*owner)?.skeletons;
                 let skeleton = skeletons.get(*slot)?;
+                let features = skeletons.features(*slot);
                 let state = State {
                     trace: skeleton.trace(),
                     fold: &skeleton.fold,
                     words: skeletons.words(*slot),
+                    features: features.as_ref(),
                 };
                 program
                     .reaches(limiter, state, &[])

@@ -30,7 +30,7 @@ pub(crate) struct ScannedPiece {
 }
 
 /// All pieces of one frame.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Scanned {
     pub(crate) pieces: Vec<ScannedPiece>,
     pub(crate) facts: Facts,

@@ -12,7 +12,7 @@ use super::timers::Timers;
 use super::trail::{Step, read_steps};
 use crate::log::ServiceId;
 use crate::otlp::TraceId;
-use crate::rules::Fold;
+use crate::rules::{Features, Fold};
 use hashbrown::{HashMap, HashTable};
 use std::hash::BuildHasher;
 
@@ -107,7 +107,12 @@ pub(crate) struct Skeletons {
     queues: HashMap<ServiceId, Queue>,
     /// Traces with an `undecided` entry.
     pub(crate) named: NamedTraces,
+    /// Of the traces with model calls, packed; empty where nobody asks.
+    features: HashMap<u32, Box<[u8]>, foldhash::fast::RandomState>,
 }
+
+/// What features take beside their own bytes: map entry with control byte and load factor.
+const FEATURES_BYTES: u64 = 40;
 
 /// The traces that are charged to one service, in the order in which they began.
 #[derive(Debug)]
@@ -141,6 +146,7 @@ impl Skeletons {
             timers: Timers::new(next_tick),
             queues: HashMap::new(),
             named: NamedTraces::default(),
+            features: HashMap::default(),
         }
     }
 
@@ -318,6 +324,32 @@ impl Skeletons {
             .unwrap_or_default()
     }
 
+    /// The features of the trace's pieces so far.
+    pub(crate) fn features(&self, slot: u32) -> Option<Features> {
+        // Packed by this process: it can be unpacked.
+        Features::unpack(self.features.get(&slot)?)
+    }
+
+    /// Adds the features of a further piece; the bytes that they took before and take now.
+    pub(crate) fn add_features(&mut self, slot: u32, more: Features) -> (u64, u64) {
+        let before = self.features_bytes(slot);
+        let features = match self.features(slot) {
+            Some(mut features) => {
+                features.merge(&more);
+                features
+            }
+            None => more,
+        };
+        self.features.insert(slot, features.pack().into());
+        (before, self.features_bytes(slot))
+    }
+
+    fn features_bytes(&self, slot: u32) -> u64 {
+        self.features
+            .get(&slot)
+            .map_or(0, |packed| FEATURES_BYTES + packed.len() as u64)
+    }
+
     /// The places of the trace's pieces, in log order.
     pub(crate) fn places(&self, slot: u32, out: &mut Vec<PackedRef>) {
         out.clear();
@@ -365,6 +397,8 @@ impl Skeletons {
         if self.named.forget(slot) {
             bytes += NAMED_BYTES;
         }
+        bytes += self.features_bytes(slot);
+        self.features.remove(&slot);
         if let Ok(entry) = self
             .table
             .find_entry(self.hasher.hash_one(skeleton.trace().0), |other| {

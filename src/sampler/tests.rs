@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 mod budgets;
+mod calls;
 mod front;
 mod long_waits;
 

@@ -15,7 +15,7 @@ use super::stop_signal::StopSignal;
 use super::waiting::Waiting;
 use super::worker::Worker;
 use crate::clock::SECOND;
-use crate::rules::Fold;
+use crate::rules::{Features, Fold};
 
 /// New traces are named, and grown ones again, while the decision log is no fuller than half.
 const ROOM_PART: u64 = 2;
@@ -81,8 +81,9 @@ impl Worker {
         let mut places = std::mem::take(&mut self.places);
         skeletons.places(slot, &mut places);
         let earlier = before.map_or(0, |named| named.pieces);
-        let words = skeletons.words(slot);
-        let values = self.parts.atoms.values();
+        let (words, features) = (skeletons.words(slot), skeletons.features(slot));
+        let (program, values) = (&self.parts.program, self.parts.atoms.values());
+        let state = program.save_state(&skeleton.fold, words, features.as_ref(), values);
         let mut entry = Checkpoint {
             id: skeleton.trace().to_bytes().to_vec(),
             service: self.parts.services.name(service).to_string(),
@@ -93,7 +94,7 @@ impl Worker {
             bytes: skeleton.bytes,
             earlier,
             layout: self.parts.layout,
-            state: Some(self.parts.program.save_state(&skeleton.fold, words, values)),
+            state: Some(state),
             ..Checkpoint::default()
         };
         entry.set_places(places.get(earlier as usize..).unwrap_or_default());
@@ -148,15 +149,15 @@ impl Worker {
             .as_ref()
             .filter(|_| entry.layout == self.parts.layout);
         let (mut fold, mut words) = (Fold::default(), vec![0; self.parts.program.state_words()]);
-        match saved {
+        let features = match saved {
             Some(saved) => {
                 let values = self.parts.atoms.values();
                 self.parts
                     .program
-                    .restore_state(saved, values, &mut fold, &mut words);
+                    .restore_state(saved, values, &mut fold, &mut words)
             }
             None => self.fold_anew(&waiting.places, &mut fold, &mut words),
-        }
+        };
         let Some(partition) = self.partitions.get_mut(owner) else {
             return;
         };
@@ -189,10 +190,19 @@ impl Worker {
         }
         add(&self.parts.stats.undecided_traces, 1);
         self.charge(service, bytes);
+        if let Some(features) = features {
+            self.add_features(owner, slot, service, features);
+        }
     }
 
     /// The rules have changed: the state is made from the pieces again. One that cannot be read is left out.
-    fn fold_anew(&mut self, places: &[PackedRef], fold: &mut Fold, words: &mut [u64]) {
+    fn fold_anew(
+        &mut self,
+        places: &[PackedRef],
+        fold: &mut Fold,
+        words: &mut [u64],
+    ) -> Option<Features> {
+        let mut features = None;
         for place in places {
             let Some(Seen { facts, size }) = self.seen(*place) else {
                 add(&self.parts.stats.damaged, 1);
@@ -203,8 +213,10 @@ impl Worker {
                 program.begin_piece(fold, words);
             }
             let spans = 0..facts.len() as usize;
-            program.fold_piece(atoms, fold, words, &facts, (spans, size.traces));
+            program.fold_piece(atoms, fold, words, &facts, (spans.clone(), size.traces));
+            program.fold_features(atoms, &mut features, &facts, spans);
         }
+        features
     }
 
     fn seen(&mut self, place: PackedRef) -> Option<Seen> {

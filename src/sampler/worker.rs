@@ -26,7 +26,7 @@ use crate::clock::{SECOND, SharedClock};
 use crate::log::{Account, CursorFile, Fed, Log, OnFull, ServiceId, Services, Stream};
 use crate::otlp::SourceId;
 use crate::processors::Chain;
-use crate::rules::{Atoms, Limits, ObserverScratch, Percentiles, Program};
+use crate::rules::{Atoms, Limits, ObserverScratch, Percentiles, Program, Seen};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -96,7 +96,8 @@ pub(crate) struct Worker {
     pub(super) scratch: ObserverScratch,
     pub(super) places: Vec<PackedRef>,
     pub(super) thresholds: Vec<u64>,
-    pub(super) values: Vec<u32>,
+    /// What percentile rules see of the trace in hand.
+    pub(super) seen: Seen,
 }
 
 /// Frames folded between two flushes of late entries.
@@ -147,7 +148,7 @@ impl Worker {
             scratch: ObserverScratch::default(),
             places: Vec::new(),
             thresholds: Vec::new(),
-            values: Vec::new(),
+            seen: Seen::default(),
             parts,
         };
         let snapshot = &recovered.snapshot;

@@ -109,6 +109,7 @@ fn llm_gateway() {
         warmup_ms,
         min_count,
         of,
+        by_tokens: None,
     };
     assert_eq!(sampler.policies[0].kind, expected);
     let PolicyKind::PromptKeyword { keywords } = &sampler.policies[2].kind else {

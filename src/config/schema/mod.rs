@@ -4,6 +4,7 @@
 //! key, with what the decoder asks for. The schema is wider than the decoder: it takes a `${env:NAME}` everywhere and
 //! leaves ranges and what holds between keys to `tailwater validate`.
 
+mod call_rules;
 mod delivery;
 mod exporters;
 mod policies;

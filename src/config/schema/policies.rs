@@ -2,6 +2,7 @@
 
 use super::Key;
 use super::Shape::{self, Block, Flag, Many, Number, Text, Whole, Words};
+use super::call_rules;
 
 const INVERT: Key = Key::new("invert_match", Flag, "A trace without a match matches.");
 const ATTRIBUTE: Key = Key::new("key", Text, "Key of a resource or span attribute.");
@@ -72,7 +73,23 @@ const PERCENTILE_KEYS: Shape = Block(&[
         Whole,
         "Observations before the percentile counts; 1000.",
     ),
-    Key::new("of", Words(&["trace", "span"]), "What is observed; trace."),
+    Key::new(
+        "of",
+        Words(&[
+            "trace",
+            "duration",
+            "span",
+            "ttft",
+            "time_per_output_token",
+            "queue",
+        ]),
+        "What is observed; trace, which is its duration.",
+    ),
+    Key::new(
+        "by_tokens",
+        call_rules::TOKENS,
+        "How many of these tokens there are is the last key, in buckets of powers of two.",
+    ),
 ]);
 const KEYWORDS_KEYS: Shape = Block(&[
     Key::new(
@@ -134,6 +151,14 @@ const LEAF_TYPES: &[&str] = &[
     "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
+    "token_count",
+    "token_ratio",
+    "cost",
+    "finish_reason",
+    "cache_hit",
+    "evaluation_score",
+    "tool_error",
+    "gen_ai_error",
 ];
 const SHARE_TYPES: &[&str] = &[
     "always_sample",
@@ -151,6 +176,14 @@ const SHARE_TYPES: &[&str] = &[
     "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
+    "token_count",
+    "token_ratio",
+    "cost",
+    "finish_reason",
+    "cache_hit",
+    "evaluation_score",
+    "tool_error",
+    "gen_ai_error",
     "and",
 ];
 const CHILD_TYPES: &[&str] = &[
@@ -169,6 +202,14 @@ const CHILD_TYPES: &[&str] = &[
     "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
+    "token_count",
+    "token_ratio",
+    "cost",
+    "finish_reason",
+    "cache_hit",
+    "evaluation_score",
+    "tool_error",
+    "gen_ai_error",
     "not",
 ];
 const TOP_TYPES: &[&str] = &[
@@ -187,6 +228,14 @@ const TOP_TYPES: &[&str] = &[
     "ottl_condition",
     "latency_percentile",
     "prompt_keyword",
+    "token_count",
+    "token_ratio",
+    "cost",
+    "finish_reason",
+    "cache_hit",
+    "evaluation_score",
+    "tool_error",
+    "gen_ai_error",
     "not",
     "and",
     "drop",
@@ -245,6 +294,46 @@ macro_rules! policy {
                 Shape::Shared("keywords", &KEYWORDS_KEYS),
                 "A word in a prompt or an answer.",
             ),
+            Key::new(
+                "token_count",
+                Shape::Shared("token_count", &call_rules::TOKEN_COUNT),
+                "Tokens of the model calls.",
+            ),
+            Key::new(
+                "token_ratio",
+                Shape::Shared("token_ratio", &call_rules::TOKEN_RATIO),
+                "Tokens by tokens.",
+            ),
+            Key::new(
+                "cost",
+                Shape::Shared("cost", &call_rules::COST),
+                "What the model calls cost.",
+            ),
+            Key::new(
+                "finish_reason",
+                Shape::Shared("finish_reason", &call_rules::FINISH_REASON),
+                "Why a model stopped.",
+            ),
+            Key::new(
+                "cache_hit",
+                Shape::Shared("cache_hit", &call_rules::CACHE_HIT),
+                "A cache had a part of a prompt.",
+            ),
+            Key::new(
+                "evaluation_score",
+                Shape::Shared("evaluation_score", &call_rules::EVALUATION_SCORE),
+                "An evaluation of an answer.",
+            ),
+            Key::new(
+                "tool_error",
+                Shape::Shared("tool_error", &call_rules::TOOL_ERROR),
+                "A tool failed.",
+            ),
+            Key::new(
+                "gen_ai_error",
+                Shape::Shared("gen_ai_error", &call_rules::GEN_AI_ERROR),
+                "A span of a known LLM library failed.",
+            ),
             Key::new("not", $not, "The sub-policy does not match."),
             Key::new("and", $and, "All sub-policies match."),
             Key::new(
@@ -278,7 +367,6 @@ macro_rules! policy {
                 Shape::Shared("ottl", &OTTL_KEYS),
                 "A condition on any span or event.",
             ),
-            Key::ignored("evaluation_score"),
         ])
     };
 }

@@ -200,7 +200,69 @@ fn records() -> impl Strategy<Value = Vec<SpanRecord<u64>>> {
     })
 }
 
+/// Without what is not packed.
+fn without_scores(record: TraceRecord) -> TraceRecord {
+    TraceRecord {
+        scores: Default::default(),
+        ..record
+    }
+}
+
+#[test]
+fn a_trace_that_one_layer_saw_takes_few_bytes() {
+    let call = |start| {
+        let mut record = chat(1570, 223)
+            .with("gen_ai.response.model", "m-2026-01-01")
+            .with("gen_ai.response.id", "chatcmpl-1")
+            .with("gen_ai.conversation.id", "c")
+            .with("gen_ai.usage.cache_read.input_tokens", 1024)
+            .with("gen_ai.response.time_to_first_chunk", 0.3)
+            .with("gen_ai.response.finish_reasons", ["stop"]);
+        record.span.start_time_unix_nano += start;
+        record.span.end_time_unix_nano += start;
+        record
+    };
+    let mut packed = Vec::new();
+    fold(dialects(), vec![call(0), call(SECOND)]).pack(&mut packed);
+    // Names are numbers of eight bytes here, of one or two in the daemon.
+    assert!(packed.len() <= 120, "{}", packed.len());
+    packed.clear();
+    TraceRecord::default().pack(&mut packed);
+    assert_eq!(packed.len(), 0);
+}
+
+#[test]
+fn what_was_not_packed_is_not_unpacked() {
+    for bytes in [
+        &[1][..],
+        &[0x80],
+        &[0, 0x80],
+        &[200, 1, 1],
+        &[0, 1, 255, 1, 1],
+    ] {
+        assert_eq!(TraceRecord::unpack(bytes), None, "{bytes:?}");
+    }
+}
+
 proptest! {
+    #[test]
+    fn a_packed_record_is_the_record(records in records()) {
+        let mut out = TraceRecord::default();
+        records.iter().for_each(|record| out.fold(record));
+        let mut packed = Vec::new();
+        out.pack(&mut packed);
+        prop_assert_eq!(TraceRecord::unpack(&packed), Some(without_scores(out)));
+    }
+
+    #[test]
+    fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        if let Some(record) = TraceRecord::unpack(&bytes) {
+            let mut again = Vec::new();
+            record.pack(&mut again);
+            prop_assert_eq!(TraceRecord::unpack(&again), Some(record));
+        }
+    }
+
     #[test]
     fn no_order_and_no_cut_matters(records in records(), order in any::<[u8; 9]>(), cuts in any::<[usize; 2]>()) {
         let fold = |records: &[SpanRecord<u64>]| {
