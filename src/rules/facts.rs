@@ -126,6 +126,8 @@ pub struct Observer<'a> {
     around: Around,
     /// Looks for spans of known libraries, where a rule or a consumer asks for what they say.
     spotter: Option<Spotter<'a>>,
+    /// Value id of the present resource's environment.
+    environment: Option<u64>,
 }
 
 /// Buffers that outlive one request.
@@ -163,6 +165,7 @@ impl<'a> Observer<'a> {
             zero_ids: atoms.zero_ids,
             around: Around::default(),
             spotter: atoms.dialects().map(Spotter::new),
+            environment: None,
         }
     }
 
@@ -231,6 +234,19 @@ impl<'a> Observer<'a> {
         }
     }
 
+    /// The key of the conventions since 1.27 goes before the one that it replaced.
+    fn see_environment(&mut self, key: &[u8], value: AnyValue<'_>) {
+        let (AnyValue::Str(text), true) = (value, self.atoms.records) else {
+            return;
+        };
+        let id = || u64::from(self.atoms.values.id(text));
+        match key {
+            b"deployment.environment.name" => self.environment = Some(id()),
+            b"deployment.environment" => self.environment = self.environment.or_else(|| Some(id())),
+            _ => {}
+        }
+    }
+
     fn recognised(&mut self, record: &SpanRecord<&[u8]>) {
         let words = present(&mut self.facts);
         for (test, bit) in &self.atoms.calls {
@@ -241,7 +257,8 @@ impl<'a> Observer<'a> {
         if self.atoms.records {
             let values = &self.atoms.values;
             let name = |text: &[u8]| u64::from(values.id(text));
-            let numbered = record.map(name, hash_id);
+            let mut numbered = record.map(name, hash_id);
+            numbered.environment = self.environment;
             self.facts
                 .records
                 .push((index(self.facts.spans.len()), numbered));
@@ -402,6 +419,7 @@ impl Visitor for Observer<'_> {
         self.scratch.seen.fill(0);
         if let Some(spotter) = &mut self.spotter {
             spotter.begin_resource();
+            self.environment = None;
         }
     }
 
@@ -411,6 +429,7 @@ impl Visitor for Observer<'_> {
         }
         if let Some(spotter) = &mut self.spotter {
             spotter.resource_attribute(key, value);
+            self.see_environment(key, value);
         }
     }
 

@@ -25,6 +25,7 @@ mod kept;
 mod links;
 mod lru;
 mod memory;
+mod metering;
 mod named;
 mod ordered_tick;
 mod owners;

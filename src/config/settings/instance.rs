@@ -54,6 +54,8 @@ pub struct InstanceSettings {
     pub maximum_trace_spans: Option<u64>,
     /// Log time after a trace's last piece in which late spans follow its decision (ours); ten minutes.
     pub late_window: Duration,
+    /// Model calls are counted and measured (ours), with at most so many series; none: off.
+    pub llm_metrics: Option<usize>,
     /// When policies are asked.
     pub sampling_strategy: SamplingStrategy,
     /// Limits and tables are divided by this; 1 to 256.
