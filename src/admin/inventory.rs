@@ -23,7 +23,8 @@ pub enum Appears {
     Always,
     /// With its first event; each label set for itself.
     FirstEvent,
-    /// With its first event, and only where a key of the config asks for it: `compat: strict`, a feature gate, `llm_metrics`.
+    /// With its first event, and only where the config asks for it: `compat: strict`, a feature gate, a Kafka receiver,
+    /// `llm_metrics`.
     WhenAsked,
 }
 
@@ -72,6 +73,16 @@ inventory! {
         "Protobuf bytes of acknowledged requests, inflated and transcoded.";
     REFUSED_REQUESTS: Counter "tailwater_receiver_refused_requests_total" in "{requests}" by ["receiver", "transport", "reason"] Always,
         "Requests refused by receivers, by reason.";
+    KAFKA_LAG: Gauge "tailwater_kafka_receiver_lag_records" in "{records}" by ["receiver"] WhenAsked,
+        "Records of this member's partitions that are not committed, as of the last ten seconds. Only with a kafka receiver.";
+    KAFKA_PARTITIONS: Gauge "tailwater_kafka_receiver_partitions" in "{partitions}" by ["receiver"] WhenAsked,
+        "Partitions that this member of the group reads. Only with a kafka receiver.";
+    KAFKA_REBALANCES: Counter "tailwater_kafka_receiver_rebalances_total" in "{rebalances}" by ["receiver"] WhenAsked,
+        "How often partitions came or went. Only with a kafka receiver.";
+    KAFKA_LOST: Counter "tailwater_kafka_receiver_lost_records_total" in "{records}" by ["receiver"] WhenAsked,
+        "Offsets that the topic no longer had when they were to be read: its retention is too short. Only with a kafka receiver.";
+    KAFKA_DEAD_LETTERS: Counter "tailwater_kafka_receiver_dead_letters_total" in "{records}" by ["receiver"] WhenAsked,
+        "Records that are no OTLP, in the dead-letter topic; without one only refused requests count them. Only with a kafka receiver.";
     SERVICE_REFUSED: Counter "tailwater_service_refused_requests_total" in "{requests}" by ["service"] Always,
         "Requests refused because of this service: its memory cap, or its share of a log that is nearly full.";
 
@@ -128,6 +139,10 @@ inventory! {
         "Traces decided, by the policy that decided (empty: none wanted it), keep or drop, and why then.";
     LATE_SPANS: Counter "tailwater_late_spans_total" in "{spans}" by ["pipeline", "outcome"] Always,
         "Spans that came after their trace's decision and followed it, as long as it was remembered.";
+    RESTORED_SPANS: Counter "tailwater_restored_spans_total" in "{spans}" by ["pipeline"] Always,
+        "Dropped spans of traces that late evidence has brought back: they are no longer counted as dropped.";
+    NOT_RESTORED: Counter "tailwater_not_restored_spans_total" in "{spans}" by ["pipeline"] Always,
+        "Dropped spans of such traces that were no longer in the log, or too far apart in it: they stay dropped.";
     SKELETON_BYTES: Gauge "tailwater_skeleton_bytes" in "By" by ["pipeline"] Always,
         "Summaries of undecided traces.";
     DECISION_IDS: Gauge "tailwater_decision_memory_traces" in "{traces}" by ["pipeline"] Always,
@@ -175,7 +190,7 @@ inventory! {
 
     // Ledger.
     LEDGER_SPANS: Gauge "tailwater_ledger_spans" in "{spans}" by ["pipeline", "exporter", "state"] Always,
-        "What became of every span read from the log, since the directory was new (filtered: by processors beside tail_sampling); the other states add up to accepted.";
+        "What became of every span read from the log, since the directory was new (filtered: by processors beside tail_sampling; thinned: left out of kept traces; not_routed: in traces that go to other exporters; erased: by tailwater erase); the other states add up to accepted.";
     LEDGER_DIFFERENCE: Gauge "tailwater_ledger_difference" in "{spans}" by ["pipeline", "exporter"] Always,
         "Accepted less all other states: 0 at rest, more for a moment while spans move, never for long.";
 

@@ -1,6 +1,6 @@
 //! What was typed. `tailwater --config F` is `tailwater run --config F`, as a Collector is started.
 
-use super::{check, run, schema, validate};
+use super::{check, erase, run, schema, validate};
 use clap::{Args, Parser, Subcommand};
 use std::io::{Write, stdout};
 use std::path::PathBuf;
@@ -56,6 +56,13 @@ enum Command {
         /// The buffer's directory, when it is not the config's
         directory: Option<PathBuf>,
     },
+    /// Write over all that the log of a stopped daemon holds of one trace but ids and times
+    Erase {
+        #[command(flatten)]
+        config: ConfigArguments,
+        /// 32 hexadecimal digits
+        trace_id: String,
+    },
 }
 
 pub(crate) fn main() -> ExitCode {
@@ -69,6 +76,7 @@ pub(crate) fn main() -> ExitCode {
         Some(Command::Validate(config)) => validate::validate(&config),
         Some(Command::Schema) => schema::schema(),
         Some(Command::Check { config, directory }) => check::check(&config, directory),
+        Some(Command::Erase { config, trace_id }) => erase::erase(&config, &trace_id),
     }
 }
 

@@ -26,12 +26,13 @@ pub(super) fn check(arguments: &ConfigArguments, directory: Option<PathBuf>) -> 
     for (pipeline, report) in reports {
         problems += report.problem_count;
         print(&format!(
-            "{pipeline}: {} decisions ({} kept), {} late entries, {} proven, {} states proven, {} spans, {} undecided, {} damaged, {} problems",
+            "{pipeline}: {} decisions ({} kept), {} late entries, {} proven, {} states proven, {} amendments proven, {} spans, {} undecided, {} damaged, {} problems",
             report.decisions,
             report.keeps,
             report.late,
             report.proven,
             report.states,
+            report.amendments,
             report.spans,
             report.undecided,
             report.damaged,

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod erase;
 mod logging;
 mod refusal;
 mod run;

@@ -34,7 +34,7 @@ impl Section {
     /// Types that we have.
     pub(crate) fn ours(self) -> &'static [&'static str] {
         match self {
-            Self::Receivers => &["otlp"],
+            Self::Receivers => &["otlp", "kafka"],
             Self::Processors => &[
                 "tail_sampling",
                 "batch",
@@ -49,6 +49,7 @@ impl Section {
                 "otlp_grpc",
                 "otlphttp",
                 "otlp_http",
+                "kafka",
                 "file",
                 "debug",
             ],
@@ -85,10 +86,6 @@ const SENDER_AUTH: Option<&str> =
     Some("put the credentials into the exporter's `headers`, or use `tls` certificates");
 
 const RECEIVERS: &[(&str, Option<&str>)] = &[
-    (
-        "kafka",
-        Some("send OTLP to the `otlp` receiver, from a Collector with the kafka receiver"),
-    ),
     ("jaeger", CONVERT),
     ("zipkin", CONVERT),
     ("opencensus", CONVERT),
@@ -162,10 +159,6 @@ const PROCESSORS: &[(&str, Option<&str>)] = &[
 ];
 
 const EXPORTERS: &[(&str, Option<&str>)] = &[
-    (
-        "kafka",
-        Some("send to a Collector with the kafka exporter, through `otlp`"),
-    ),
     ("logging", Some("the Collector removed it; use `debug`")),
     (
         "jaeger",

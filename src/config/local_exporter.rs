@@ -4,6 +4,7 @@ use super::component::ComponentId;
 use super::delivery;
 use super::fields::Fields;
 use super::item::Item;
+use super::redact;
 use crate::exporters::{
     DebugOutput, DebugSettings, ExporterKind, ExporterSettings, FileFormat, FileSettings,
     RotationSettings, Verbosity,
@@ -143,5 +144,6 @@ fn finish(id: &ComponentId, kind: ExporterKind, fields: &mut Fields<'_>) -> Expo
     let mut settings = ExporterSettings::new(id.text.clone(), kind);
     settings.retry = delivery::retry(fields);
     settings.queue = delivery::queue(fields);
+    settings.redact = redact::decode(fields);
     settings
 }

@@ -6,6 +6,7 @@ use super::endpoint;
 use super::fields::Fields;
 use super::item::Item;
 use super::otlp_receiver::headers;
+use super::redact;
 use super::tls;
 use crate::exporters::{
     Compression, ExporterKind, ExporterSettings, HttpEncoding, HttpTarget, KeepaliveSettings,
@@ -111,6 +112,7 @@ fn finish(id: &ComponentId, kind: ExporterKind, fields: &mut Fields<'_>) -> Expo
     let mut settings = ExporterSettings::new(id.text.clone(), kind);
     settings.retry = delivery::retry(fields);
     settings.queue = delivery::queue(fields);
+    settings.redact = redact::decode(fields);
     settings.timeout = delivery::timeout(fields, settings.timeout);
     settings
 }

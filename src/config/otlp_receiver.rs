@@ -7,12 +7,13 @@ use super::endpoint;
 use super::fields::Fields;
 use super::item::Item;
 use super::node::{Entry, Place};
+use super::redact;
 use super::settings::ReceiverSettings;
 use super::tls;
-use crate::exporters::Secret;
 use crate::receivers::{
     ContentEncoding, CorsSettings, GrpcKeepalive, OtlpGrpcSettings, OtlpHttpSettings,
 };
+use crate::secret::Secret;
 
 const AUTH: &str = "use `tls` with `client_ca_file`, or authenticate in a proxy in front";
 const METADATA: &str = "request metadata is not passed on";
@@ -31,6 +32,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ReceiverSettin
             .item()
             .error("no protocol: expected `grpc`, `http` or both (a key without a value means its defaults)");
     }
+    let redact = redact::decode(&mut fields);
     let wanted = (grpc.is_some(), http.is_some());
     let grpc = grpc.and_then(|item| decode_grpc(&item));
     let http = http.and_then(|item| decode_http(&item));
@@ -41,6 +43,8 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ReceiverSettin
         id: id.text.clone(),
         grpc,
         http,
+        redact,
+        kafka: None,
     })
 }
 

@@ -14,6 +14,7 @@ use super::settings::{BatchSettings, ReceiverSettings};
 use super::tail_sampling::Instance;
 use crate::exporters::ExporterSettings;
 use crate::processors::ProcessorSettings;
+use crate::rules::PolicyKind;
 
 /// A processor of a pipeline.
 #[derive(Debug, Clone)]
@@ -172,6 +173,8 @@ fn pipeline(name: String, item: &Item<'_>, known: &Declarations, used: &mut Used
         exporters,
     };
     process(item, &processors, known, &mut wired);
+    check_routes(item, &wired);
+    check_redaction(item, &wired, &known.receivers);
     Some(wired)
 }
 
@@ -205,6 +208,83 @@ fn process(item: &Item<'_>, ids: &[String], known: &Declarations, wired: &mut Wi
             Some(Processor::Step(step)) => wired.front.push((**step).clone()),
             None => {}
         }
+    }
+}
+
+/// A policy that looks for words in text that no receiver leaves would never match.
+fn check_redaction(item: &Item<'_>, wired: &Wired, receivers: &[Declared<ReceiverSettings>]) {
+    let Some(sampler) = &wired.sampler else {
+        return;
+    };
+    let path = join(&item.path, "receivers");
+    let redacts = |id: &&String| {
+        let settings = find(receivers, id).and_then(|receiver| receiver.settings.as_ref());
+        settings.is_some_and(|settings| settings.redact.changes_calls())
+    };
+    for policy in sampler
+        .policies
+        .iter()
+        .filter(|policy| reads_text(&policy.kind))
+    {
+        for id in wired.receivers.iter().filter(redacts) {
+            let message = format!(
+                "the policy `{}` looks at text that the receiver `{id}` redacts before anything is stored",
+                policy.name
+            );
+            item.decoder.error_help(
+                item.node.place,
+                &path,
+                message,
+                "redact in the exporters, or leave the policy out",
+            );
+        }
+    }
+}
+
+fn reads_text(kind: &PolicyKind) -> bool {
+    match kind {
+        PolicyKind::And(children) | PolicyKind::Drop(children) => {
+            children.iter().any(|child| reads_text(&child.kind))
+        }
+        PolicyKind::Not(child) => reads_text(&child.kind),
+        PolicyKind::Composite { children, .. } => {
+            children.iter().any(|(child, _)| reads_text(&child.kind))
+        }
+        leaf => leaf.type_name().starts_with("prompt_"),
+    }
+}
+
+/// What policies export to must be there, and every trace must leave by something.
+fn check_routes(item: &Item<'_>, wired: &Wired) {
+    let Some(sampler) = &wired.sampler else {
+        return;
+    };
+    let path = join(&item.path, "exporters");
+    let routed = |id: &String| {
+        sampler
+            .routes
+            .iter()
+            .any(|route| route.exporters.contains(id))
+    };
+    for route in &sampler.routes {
+        for id in route
+            .exporters
+            .iter()
+            .filter(|id| !wired.exporters.contains(id))
+        {
+            let message = format!(
+                "the policy `{}` exports to `{id}`, which is not among the pipeline's exporters",
+                route.policy
+            );
+            item.decoder.error(item.node.place, &path, message);
+        }
+    }
+    if !wired.exporters.is_empty() && wired.exporters.iter().all(routed) {
+        item.decoder.warning(
+            item.node.place,
+            &path,
+            "each of them takes only what policies export to it: all other traces that are kept leave by none",
+        );
     }
 }
 

@@ -10,7 +10,9 @@ use super::keywords;
 use super::leaves;
 use super::limiting;
 use super::nearest::nearest;
+use super::routes;
 use super::settings::SamplingStrategy;
+use crate::exporters::Route;
 use crate::rules::{PolicyKind, PolicySpec};
 
 /// Where a policy stands: which types may stand there differs.
@@ -53,11 +55,11 @@ const LEAVES: [&str; 23] = [
 const COMBINING: [&str; 4] = ["and", "not", "drop", "composite"];
 
 /// Decodes the list. Names must be unique at the top level.
-pub(crate) fn decode(item: &Item<'_>, strategy: SamplingStrategy) -> Vec<PolicySpec> {
+pub(crate) fn decode(item: &Item<'_>, strategy: SamplingStrategy) -> (Vec<PolicySpec>, Vec<Route>) {
     let mut first: HashMap<String, String> = HashMap::new();
-    let mut out = Vec::new();
+    let (mut out, mut routes) = (Vec::new(), Vec::new());
     for item in item.list() {
-        let Some(policy) = policy(&item, Level::Top, &mut first) else {
+        let Some(policy) = policy(&item, Level::Top, &mut first, &mut routes) else {
             continue;
         };
         if strategy == SamplingStrategy::SpanIngest && policy.kind.is_stateful() {
@@ -68,19 +70,22 @@ pub(crate) fn decode(item: &Item<'_>, strategy: SamplingStrategy) -> Vec<PolicyS
         }
         out.push(policy);
     }
-    out
+    (out, routes)
 }
 
 fn policy(
     item: &Item<'_>,
     level: Level,
     names: &mut HashMap<String, String>,
+    routes: &mut Vec<Route>,
 ) -> Option<PolicySpec> {
     let mut fields = item.fields()?;
     let name_item = fields.get("name");
     let name = name_item.as_ref().map_or(Some(String::new()), Item::string);
     if level == Level::Top {
         check_name(item, name_item.as_ref(), name.as_deref(), names);
+        let route = routes::decode(&mut fields, name.as_deref().unwrap_or_default());
+        routes.extend(route);
     }
     let kind = match fields.require("type", "the type of the policy") {
         Some(item) => kind(&mut fields, &item, level),
@@ -246,7 +251,7 @@ fn decode_kind(fields: &Fields<'_>, kind: &str, block: Option<&Item<'_>>) -> Opt
         ("rate_limiting", Some(block)) => limiting::rate(block),
         ("bytes_limiting", Some(block)) => limiting::bytes(block),
         ("composite", Some(block)) => limiting::composite(block, |item| {
-            policy(item, Level::Share, &mut HashMap::new())
+            policy(item, Level::Share, &mut HashMap::new(), &mut Vec::new())
         }),
         ("ottl_condition", Some(block)) => conditions::decode(block),
         ("not", Some(block)) => negated(block),
@@ -276,7 +281,7 @@ fn children(
     let mut names = HashMap::new();
     let out: Vec<PolicySpec> = items
         .iter()
-        .filter_map(|item| policy(item, Level::Child, &mut names))
+        .filter_map(|item| policy(item, Level::Child, &mut names, &mut Vec::new()))
         .collect();
     (out.len() == items.len()).then_some(out)
 }
@@ -284,6 +289,6 @@ fn children(
 fn negated(block: &Item<'_>) -> Option<PolicyKind> {
     let mut fields = block.fields()?;
     let child = fields.require("not_sub_policy", "a policy (a mapping, not a list)")?;
-    let child = policy(&child, Level::Negated, &mut HashMap::new())?;
+    let child = policy(&child, Level::Negated, &mut HashMap::new(), &mut Vec::new())?;
     Some(PolicyKind::Not(Box::new(child)))
 }

@@ -8,7 +8,7 @@ use super::nearest::nearest;
 use super::node::{Node, Place, Value};
 
 /// Below these keys nothing is shown.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "keywords",
     "prompt_keyword",
     "headers",
@@ -17,6 +17,7 @@ const KEYS: [&str; 19] = [
     "authorization",
     "authenticator",
     "hash_salt",
+    "hash_key",
     "ca_pem",
     "cert_pem",
     "key_pem",

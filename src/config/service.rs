@@ -9,6 +9,8 @@ use super::decoder::Decoder;
 use super::expand::Env;
 use super::extensions::{self, Extension};
 use super::item::Item;
+use super::kafka_exporter;
+use super::kafka_receiver;
 use super::local_exporter;
 use super::memory;
 use super::node::Place;
@@ -16,7 +18,7 @@ use super::otlp_exporter;
 use super::otlp_receiver;
 use super::pipelines::{self, Declarations, Processor, Used, Wired};
 use super::processors;
-use super::settings::{Config, PipelineSettings};
+use super::settings::{Config, PipelineSettings, ReceiverSettings};
 use super::shared;
 use super::tail_sampling;
 use super::telemetry;
@@ -29,11 +31,7 @@ pub(crate) fn decode(root: &Item<'_>, env: Env<'_>) -> Option<Config> {
     let processors = fields.get("processors");
     let exporters = fields.get("exporters");
     let known = Declarations {
-        receivers: section(
-            receivers.as_ref(),
-            Section::Receivers,
-            otlp_receiver::decode,
-        ),
+        receivers: section(receivers.as_ref(), Section::Receivers, receiver),
         processors: section(processors.as_ref(), Section::Processors, processor),
         exporters: section(exporters.as_ref(), Section::Exporters, exporter),
     };
@@ -88,10 +86,18 @@ fn processor(id: &ComponentId, item: &Item<'_>) -> Option<Processor> {
     }
 }
 
+fn receiver(id: &ComponentId, item: &Item<'_>) -> Option<ReceiverSettings> {
+    match id.kind.as_str() {
+        "kafka" => kafka_receiver::decode(id, item),
+        _ => otlp_receiver::decode(id, item),
+    }
+}
+
 fn exporter(id: &ComponentId, item: &Item<'_>) -> Option<ExporterSettings> {
     match id.kind.as_str() {
         "otlp" | "otlp_grpc" => otlp_exporter::decode_grpc(id, item),
         "otlphttp" | "otlp_http" => otlp_exporter::decode_http(id, item),
+        "kafka" => kafka_exporter::decode(id, item),
         "file" => local_exporter::decode_file(id, item),
         _ => local_exporter::decode_debug(id, item),
     }

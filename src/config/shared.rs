@@ -5,6 +5,7 @@ use super::decoder::Decoder;
 use super::diagnostic::{Diagnostic, Severity};
 use super::expand::Env;
 use super::memory::{self, Memory};
+use super::own_keys;
 use super::pipelines::Wired;
 use super::settings::{Compat, InstanceSettings, MemoryPlan};
 use super::tail_sampling::Instance;
@@ -28,6 +29,7 @@ pub(crate) fn settle(decoder: &Decoder<'_>, pipelines: &[Wired], env: Env<'_>) -
         .filter_map(|wired| wired.sampler.as_ref())
         .collect();
     let compat = compat_of_env(decoder, env);
+    own_keys::refuse(decoder, &instances, compat);
     let mut log = log(decoder, &instances, env);
     if instances
         .iter()
@@ -148,8 +150,11 @@ pub(crate) fn finish(instance: Instance, shared: &Shared) -> InstanceSettings {
     let strict = compat == Compat::Strict;
     InstanceSettings {
         id: instance.id,
-        decision_wait: instance.decision_wait,
-        decision_wait_after_root_received: instance.decision_wait_after_root_received,
+        decision_wait: instance.wait.decision_wait,
+        decision_wait_after_root_received: instance.wait.after_root,
+        idle_wait: instance.wait.idle_wait,
+        max_age: instance.wait.max_age,
+        early_keep: instance.wait.early_keep,
         num_traces: instance.num_traces.or(strict.then_some(NUM_TRACES)),
         sampled_cache_size: instance.sampled_cache_size,
         non_sampled_cache_size: instance.non_sampled_cache_size,
@@ -160,10 +165,13 @@ pub(crate) fn finish(instance: Instance, shared: &Shared) -> InstanceSettings {
         maximum_trace_spans: instance.maximum_trace_spans,
         late_window: instance.late_window,
         llm_metrics: instance.llm_metrics,
+        late_evidence: instance.late_evidence,
         sampling_strategy: instance.sampling_strategy,
         num_shards: instance.num_shards,
         compat_version: instance.compat_version,
         policies: instance.policies,
+        routes: instance.routes,
+        thinning: instance.thinning,
         log: shared.log.clone(),
         memory: shared.memory.clone(),
         compat,

@@ -6,13 +6,17 @@ use super::buffer::{self, Buffer};
 use super::component::ComponentId;
 use super::fields::Fields;
 use super::item::Item;
+use super::late_evidence;
+use super::long_traces::{self, Waits};
 use super::memory::{self, Memory};
+use super::own_keys::OwnKey;
 use super::policies;
 use super::settings::{Compat, SamplingStrategy};
+use super::thinning;
+use crate::exporters::Route;
 use crate::rules::{PolicySpec, Release};
+use crate::thinning::ThinningRule;
 
-/// The Collector's default.
-const DECISION_WAIT: Duration = Duration::from_secs(30);
 /// design.md section 2: ten minutes of log time after a trace's last piece.
 const LATE_WINDOW: Duration = Duration::from_secs(600);
 
@@ -20,8 +24,7 @@ const LATE_WINDOW: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
     pub id: String,
-    pub decision_wait: Duration,
-    pub decision_wait_after_root_received: Option<Duration>,
+    pub wait: Waits,
     pub num_traces: Option<u64>,
     pub sampled_cache_size: u64,
     pub non_sampled_cache_size: u64,
@@ -32,10 +35,14 @@ pub(crate) struct Instance {
     pub maximum_trace_spans: Option<u64>,
     pub late_window: Duration,
     pub llm_metrics: Option<usize>,
+    pub late_evidence: Vec<String>,
+    pub own_keys: Vec<OwnKey>,
     pub sampling_strategy: SamplingStrategy,
     pub num_shards: u32,
     pub compat_version: Release,
     pub policies: Vec<PolicySpec>,
+    pub routes: Vec<Route>,
+    pub thinning: Vec<ThinningRule>,
     pub buffer: Option<Buffer>,
     pub memory: Option<Memory>,
     pub compat: Option<Compat>,
@@ -51,9 +58,6 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         )
     });
     let (sampled_cache_size, non_sampled_cache_size) = caches.unwrap_or_default();
-    let wait = fields
-        .get("decision_wait")
-        .and_then(|item| whole_seconds(&item, 1));
     let policies = fields.get("policies");
     if policies.as_ref().is_none_or(|item| item.list_is_empty()) {
         item.warning("no policy: every trace is dropped");
@@ -63,10 +67,18 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         &[("strict", Compat::Strict), ("lossless", Compat::Lossless)],
     );
     let sampling_strategy = strategy(&mut fields);
+    let (policies, routes) = policies
+        .map(|item| policies::decode(&item, sampling_strategy))
+        .unwrap_or_default();
+    let thinning = fields.get("thinning");
+    let thinning = thinning.map(|item| thinning::decode(&item, &policies));
+    let compat_version = compat_version(&mut fields);
+    let late_evidence = fields.get("late_evidence");
+    let mut own_keys: Vec<OwnKey> = late_evidence.iter().map(OwnKey::of).collect();
+    let late_evidence = late_evidence.and_then(|item| late_evidence::decode(&item, &policies));
     let instance = Instance {
         id: id.text.clone(),
-        decision_wait: wait.unwrap_or(DECISION_WAIT),
-        decision_wait_after_root_received: after_root(&mut fields),
+        wait: long_traces::decode(&mut fields, &policies, compat_version, &mut own_keys),
         num_traces: num_traces(&mut fields),
         sampled_cache_size,
         non_sampled_cache_size,
@@ -81,10 +93,12 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         llm_metrics: llm_metrics(&mut fields),
         sampling_strategy,
         num_shards: num_shards(&mut fields),
-        compat_version: compat_version(&mut fields),
-        policies: policies
-            .map(|item| policies::decode(&item, sampling_strategy))
-            .unwrap_or_default(),
+        compat_version,
+        policies,
+        routes,
+        thinning: thinning.unwrap_or_default(),
+        late_evidence: late_evidence.unwrap_or_default(),
+        own_keys,
         buffer: fields.get("buffer").and_then(|item| buffer::decode(&item)),
         memory: fields.get("memory").and_then(|item| memory::decode(&item)),
         compat,
@@ -114,26 +128,6 @@ fn size(fields: &mut Fields<'_>, key: &'static str) -> u64 {
         .i64(key)
         .and_then(|n| u64::try_from(n).ok())
         .unwrap_or(0)
-}
-
-/// Timers run in whole seconds of log time, as in the Collector.
-fn whole_seconds(item: &Item<'_>, least: u64) -> Option<Duration> {
-    let wanted = item.duration()?;
-    let seconds = Duration::from_secs(wanted.as_secs().max(least));
-    if seconds != wanted {
-        item.warning(format!(
-            "taken as {} s: whole seconds count, as in the Collector",
-            seconds.as_secs()
-        ));
-    }
-    Some(seconds)
-}
-
-fn after_root(fields: &mut Fields<'_>) -> Option<Duration> {
-    let item = fields.get("decision_wait_after_root_received")?;
-    // 0 is off; less than a second is the next tick.
-    let off = item.duration()?.is_zero();
-    if off { None } else { whole_seconds(&item, 0) }
 }
 
 fn num_traces(fields: &mut Fields<'_>) -> Option<u64> {
@@ -210,5 +204,4 @@ fn later(fields: &mut Fields<'_>) {
         "services",
         "leave it out: every service is sampled at the tail",
     );
-    fields.not_yet("thinning", "leave it out: kept traces are exported whole");
 }

@@ -6,6 +6,8 @@
 use super::debug::{DebugExporter, Output};
 use super::error::{ExporterError, Problem};
 use super::file::FileExporter;
+#[cfg(feature = "kafka")]
+use super::kafka::KafkaExporter;
 use super::otlp_grpc::OtlpGrpc;
 use super::otlp_http::OtlpHttp;
 use super::settings::{DebugOutput, ExporterKind, ExporterSettings};
@@ -30,6 +32,14 @@ pub fn build(
         }
         ExporterKind::OtlpHttp(http) => {
             Arc::new(OtlpHttp::new(http, settings.timeout, tracker, clock).map_err(of)?)
+        }
+        #[cfg(feature = "kafka")]
+        ExporterKind::Kafka(kafka) => {
+            Arc::new(KafkaExporter::new(&settings.id, kafka, settings.timeout, clock).map_err(of)?)
+        }
+        #[cfg(not(feature = "kafka"))]
+        ExporterKind::Kafka(_) => {
+            return Err(of(Problem::new("kafka", crate::kafka::NOT_BUILT)));
         }
         ExporterKind::File(file) => Arc::new(FileExporter::new(file, tracker, clock).map_err(of)?),
         ExporterKind::Debug(debug) => {

@@ -72,6 +72,9 @@ impl Deliverer {
         let mut sum = Delivered {
             lost: load.lost,
             filtered: load.filtered,
+            thinned: load.thinned,
+            not_routed: load.not_routed,
+            erased: load.erased,
             ..Delivered::default()
         };
         let mut open: Vec<Cow<'_, [LoadedTrace]>> = vec![Cow::Borrowed(&load.traces)];
@@ -184,4 +187,7 @@ fn merge(sum: &mut Delivered, more: Delivered) {
     sum.lost += more.lost;
     sum.expired += more.expired;
     sum.filtered += more.filtered;
+    sum.thinned += more.thinned;
+    sum.not_routed += more.not_routed;
+    sum.erased += more.erased;
 }

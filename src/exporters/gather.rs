@@ -1,10 +1,13 @@
 //! From entries of the decision log to batches of payload: kept traces read back from the cache or the log.
 
-use super::outbound::Outbound;
+use super::outbound::{Leaving, Outbound};
 use crate::log::{Log, ReadError};
 use crate::otlp::{Stitch, TraceId};
 use crate::sampler::{Delivered, Kept, KeptReader, Scanned};
 use bytes::Bytes;
+
+/// What an entry that is passed by costs in memory until its position is saved.
+const PASSED_BY: u64 = 128;
 
 /// A kept trace with its payload.
 #[derive(Debug, Clone)]
@@ -25,6 +28,12 @@ pub(super) struct Load {
     pub(super) lost: u64,
     /// Spans that processors have left out.
     pub(super) filtered: u64,
+    /// Spans that thinning has left out.
+    pub(super) thinned: u64,
+    /// Spans of traces that go to other exporters.
+    pub(super) not_routed: u64,
+    /// Spans of which nothing is left.
+    pub(super) erased: u64,
     pub(super) bytes: u64,
     /// Bytes read for it: processors may leave nothing of them, and a load must end all the same.
     pub(super) read: u64,
@@ -65,31 +74,53 @@ impl Load {
     }
 
     fn take(&mut self, kept: Kept, log: &dyn Log<Scanned>, outbound: &Outbound) {
+        let Some(marks) = outbound.route(&kept) else {
+            self.not_routed += kept
+                .pieces()
+                .map(|(_, spans)| u64::from(spans))
+                .sum::<u64>();
+            self.read += PASSED_BY;
+            self.kept.push(kept);
+            return;
+        };
+        let mut pieces = self.read(&kept, log, outbound);
+        outbound.thin(&kept, &mut pieces);
         let mut loaded = LoadedTrace {
             trace: kept.trace,
             pieces: Vec::new(),
             twins: outbound.notation.strict,
         };
+        for piece in pieces {
+            let leaving = outbound.finish(&kept, piece, &marks);
+            self.filtered += u64::from(leaving.filtered);
+            self.thinned += u64::from(leaving.thinned);
+            self.lost += u64::from(leaving.lost);
+            if leaving.spans > 0 {
+                self.bytes += leaving.bytes.len() as u64;
+                loaded.pieces.push((leaving.bytes, leaving.spans));
+            }
+        }
+        self.traces.push(loaded);
+        self.kept.push(kept);
+    }
+
+    fn read(&mut self, kept: &Kept, log: &dyn Log<Scanned>, outbound: &Outbound) -> Vec<Leaving> {
+        let mut pieces = Vec::new();
         let last = kept.places().len();
         for ((place, spans), number) in kept.pieces().zip(1..) {
             match log.read(place) {
                 Ok(piece) => {
                     self.read += piece.len() as u64;
-                    let leaving = outbound.apply(&kept, piece, spans, number == last);
-                    self.filtered += u64::from(leaving.filtered);
-                    if leaving.spans > 0 {
-                        self.bytes += leaving.bytes.len() as u64;
-                        loaded.pieces.push((leaving.bytes, leaving.spans));
-                    }
+                    pieces.push(outbound.read(piece, spans, number == last));
                 }
+                Err(ReadError::Erased { .. }) => self.erased += u64::from(spans),
                 Err(error) => {
                     self.lost += u64::from(spans);
                     tracing::error!(trace = %kept.trace, %error, "a piece of a kept trace cannot be read back");
                 }
             }
         }
-        self.traces.push(loaded);
-        self.kept.push(kept);
+        pieces
     }
 
     /// Everything that the load holds is done with.

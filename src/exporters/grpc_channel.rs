@@ -5,9 +5,10 @@
 
 use super::error::Problem;
 use super::grpc_target::{GrpcTarget, Scheme};
-use super::settings::{OtlpGrpcSettings, TlsClientSettings};
+use super::settings::OtlpGrpcSettings;
 use super::tls;
 use super::user_agent::user_agent;
+use crate::client_tls::TlsClientSettings;
 use http::Uri;
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;

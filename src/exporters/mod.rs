@@ -26,6 +26,7 @@ mod grpc_target;
 mod halve;
 mod http_client;
 mod http_status;
+mod kafka;
 mod notation;
 mod otlp_grpc;
 mod otlp_http;
@@ -34,7 +35,7 @@ mod raw_codec;
 mod response;
 mod retry;
 mod retry_after;
-mod secret;
+mod routing;
 mod settings;
 mod stats;
 #[cfg(test)]
@@ -44,19 +45,22 @@ mod transport;
 mod user_agent;
 mod whole_append;
 
+pub use crate::client_tls::{Pem, TlsClientSettings, TlsVersion};
+pub use crate::secret::Secret;
 pub use build::build;
 pub(crate) use cursor::Cursor;
 pub(crate) use deliver::Deliverer;
 pub use error::ExporterError;
+pub use kafka::KafkaExporterSettings;
 pub(crate) use notation::{Notation, names_of};
 pub(crate) use outbound::Outbound;
 pub use retry::{Backoff, RetrySettings};
-pub use secret::Secret;
+pub use routing::Route;
+pub(crate) use routing::Routing;
 pub use settings::{
     Compression, DebugOutput, DebugSettings, ExporterKind, ExporterSettings, FileFormat,
     FileSettings, Headers, HttpEncoding, HttpTarget, KeepaliveSettings, OtlpGrpcSettings,
-    OtlpHttpSettings, Pem, QueueSettings, RotationSettings, TlsClientSettings, TlsVersion,
-    Verbosity,
+    OtlpHttpSettings, QueueSettings, RotationSettings, Verbosity,
 };
 pub use stats::{ExporterCounts, ExporterStats, InFlight, LastError};
 pub use transport::{Flushing, LONGEST_ASKED_DELAY, Outgoing, SendError, Sending, Sent, Transport};

@@ -4,6 +4,7 @@
 //! The names are the Collector's (observed at v0.161.0). A piece that `span-ingest` had stored before the one that
 //! decided is left as it is, as there.
 
+use super::outbound::Marks;
 use crate::otlp::{NoteValue, Notes, annotate};
 use crate::rules::{PolicyKind, PolicySpec, Release};
 use crate::sampler::{Evidence, Kept, SamplerStats};
@@ -47,8 +48,9 @@ pub(crate) fn names_of(policies: &[PolicySpec]) -> Vec<(String, Vec<String>)> {
 
 impl Notation {
     /// The piece as it leaves; `last`: no other piece of the entry follows.
-    pub(super) fn apply(&self, kept: &Kept, piece: Bytes, last: bool) -> Bytes {
-        let notes = self.notes(kept, last);
+    pub(super) fn apply(&self, kept: &Kept, piece: Bytes, last: bool, marks: &Marks) -> Bytes {
+        let mut notes = self.notes(kept, last);
+        notes.scope_attributes.extend_from_slice(marks);
         if notes.is_empty() {
             return piece;
         }
@@ -62,6 +64,14 @@ impl Notation {
                 .fetch_add(malformed, Ordering::Relaxed);
         }
         noted
+    }
+
+    /// The policy that has kept the trace; `None` when none has, or when the rules were changed since.
+    pub(super) fn policy_of(&self, kept: &Kept) -> Option<&str> {
+        // After a change of the rules a number means another policy.
+        let policy = kept.decision.policy.filter(|_| kept.rules == self.rules)?;
+        let (name, _) = self.names.get(usize::from(policy))?;
+        Some(name)
     }
 
     fn notes(&self, kept: &Kept, last: bool) -> Notes {

@@ -3,8 +3,11 @@
 //! The names are the Collector's keys. The constructors hold the Collector's defaults where a comment does not say
 //! otherwise; reading YAML and refusing what we do not have is the config's.
 
+use super::kafka::KafkaExporterSettings;
 use super::retry::RetrySettings;
-use super::secret::Secret;
+use crate::client_tls::TlsClientSettings;
+use crate::redaction::RedactSettings;
+use crate::secret::Secret;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,15 +24,17 @@ pub struct ExporterSettings {
     pub queue: QueueSettings,
     /// Time for one try; zero is no limit. `file` and `debug` do not wait for anybody and have none.
     pub timeout: Duration,
+    /// `redact`: nothing unless the file sets it.
+    pub redact: RedactSettings,
 }
 
 impl ExporterSettings {
     /// `kind` with the Collector's retry, queue and timeout.
     #[must_use]
     pub fn new(id: impl Into<String>, kind: ExporterKind) -> Self {
-        // The Collector: 5 s (exporterhelper), 30 s (otlphttpexporter), none for what does not wait for a network.
+        // The Collector: 5 s (exporterhelper, kafkaexporter), 30 s (otlphttpexporter), none for what does not wait for a network.
         let timeout = match kind {
-            ExporterKind::OtlpGrpc(_) => Duration::from_secs(5),
+            ExporterKind::OtlpGrpc(_) | ExporterKind::Kafka(_) => Duration::from_secs(5),
             ExporterKind::OtlpHttp(_) => Duration::from_secs(30),
             ExporterKind::File(_) | ExporterKind::Debug(_) => Duration::ZERO,
         };
@@ -39,17 +44,20 @@ impl ExporterSettings {
             retry: RetrySettings::collector(),
             queue: QueueSettings::new(),
             timeout,
+            redact: RedactSettings::default(),
         }
     }
 }
 
-/// The four exporters.
+/// The five exporters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExporterKind {
     /// `otlp`, also spelled `otlp_grpc`.
     OtlpGrpc(OtlpGrpcSettings),
     /// `otlphttp`, also spelled `otlp_http`.
     OtlpHttp(OtlpHttpSettings),
+    /// `kafka`.
+    Kafka(KafkaExporterSettings),
     /// `file`.
     File(FileSettings),
     /// `debug`.
@@ -99,47 +107,6 @@ pub enum Compression {
     Gzip,
     /// RFC 8878; an eighth of gzip's cost.
     Zstd,
-}
-
-/// Lowest TLS version that is offered, or highest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TlsVersion {
-    /// TLS 1.2, the Collector's minimum.
-    V1_2,
-    /// TLS 1.3.
-    V1_3,
-}
-
-/// Where a certificate or key comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pem {
-    /// `*_file`.
-    File(PathBuf),
-    /// `*_pem`.
-    Inline(Secret),
-}
-
-/// `tls` of a client.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TlsClientSettings {
-    /// No TLS at all (gRPC; for HTTP the scheme says it). As in the Collector it has no effect beside a CA.
-    pub insecure: bool,
-    /// TLS without checking who the server is.
-    pub insecure_skip_verify: bool,
-    /// `ca_file`, `ca_pem`; none: the roots of the system.
-    pub ca: Option<Pem>,
-    /// The roots of the system beside `ca`.
-    pub include_system_ca_certs_pool: bool,
-    /// `cert_file`, `cert_pem`: the client's own certificate.
-    pub cert: Option<Pem>,
-    /// `key_file`, `key_pem`.
-    pub key: Option<Pem>,
-    /// The name the server's certificate must have, in place of the endpoint's host.
-    pub server_name_override: Option<String>,
-    /// `min_version`.
-    pub min_version: Option<TlsVersion>,
-    /// `max_version`.
-    pub max_version: Option<TlsVersion>,
 }
 
 /// Header names with their values, in order.

@@ -4,7 +4,7 @@
 //! are the connector's.
 
 use super::error::Problem;
-use super::settings::{Pem, TlsClientSettings, TlsVersion};
+use crate::client_tls::{Pem, TlsClientSettings, TlsVersion};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};

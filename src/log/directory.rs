@@ -6,6 +6,7 @@
 //! trace over 1 KiB.
 
 use super::cursor_file::CursorFile;
+use super::erase::resume;
 use super::errors::LogError;
 use super::lock::lock;
 use super::names::{escape, unescape};
@@ -52,6 +53,7 @@ impl Directory {
 
     /// Over a storage that is already there.
     pub(crate) fn over(root: Arc<dyn Storage>, settings: &LogSettings) -> Result<Self, LogError> {
+        resume(&*root).map_err(LogError::io("ending an erasure"))?;
         let has_spans = root
             .list()
             .map_err(LogError::io("listing the log's directory"))?
@@ -123,12 +125,19 @@ impl Directory {
         self.stream(storage, share, segment_size, true)
     }
 
+    pub(super) fn root(&self) -> &dyn Storage {
+        &*self.root
+    }
+
+    /// Where the segments of the span log lie.
+    pub(super) fn spans_storage(&self) -> Result<Arc<dyn Storage>, LogError> {
+        let what = "creating the directory of the spans";
+        self.root.child("spans").map_err(LogError::io(what))
+    }
+
     /// The span log's segments.
     pub(crate) fn spans(&self) -> Result<Stream, LogError> {
-        let storage = self
-            .root
-            .child("spans")
-            .map_err(LogError::io("creating the directory of the spans"))?;
+        let storage = self.spans_storage()?;
         let all = self.settings.max_size;
         let share = all - all / DECISIONS_PART - all / POSITIONS_PART;
         let segment_size = segment_size(share / LEAST_SEGMENTS, self.settings.segment_size);

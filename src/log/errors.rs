@@ -75,6 +75,12 @@ pub enum ReadError {
         /// The next plausible frame, or the end of the segment.
         next: u64,
     },
+    /// It was erased: nothing of it is left.
+    #[error("the piece at position {position} was erased")]
+    Erased {
+        /// Its frame.
+        position: u64,
+    },
     /// The store failed for this place.
     #[error("reading position {position} failed: {source}")]
     Io {

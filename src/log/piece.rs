@@ -1,6 +1,7 @@
 //! A piece as it lies in a frame: a 16-byte header and one trace's bytes.
 //!
-//! Header, little endian: length of the body u32, CRC32C of the body u32, spans u32, partition u16, reserved u16. Pieces
+//! Header, little endian: length of the body u32, CRC32C of the body u32, spans u32, partition u16, flags u16 (1: it was
+//! erased; others are reserved). Pieces
 //! follow one another without padding. A [`Ref`](super::Ref) names the body; its header lies right before it, so that
 //! one read gets both and can be checked alone.
 
@@ -30,7 +31,11 @@ pub struct StoredPiece {
     pub offset: u32,
     /// The trace's bytes, a slice of the frame's.
     pub body: Bytes,
+    /// Of its payload nothing is left.
+    pub erased: bool,
 }
+
+const ERASED: u16 = 1;
 
 /// Fills the header of a piece. `header` is [`PIECE_HEADER`] long; a shorter one is left alone.
 pub fn write_piece_header(header: &mut [u8], partition: u16, spans: u32, body: &[u8]) {
@@ -45,6 +50,14 @@ pub fn write_piece_header(header: &mut [u8], partition: u16, spans: u32, body: &
         .zip([first, second, third, fourth])
     {
         slot.copy_from_slice(&word);
+    }
+}
+
+/// The same for a piece of which nothing is left.
+pub(super) fn write_erased_header(header: &mut [u8], partition: u16, spans: u32, body: &[u8]) {
+    write_piece_header(header, partition, spans, body);
+    if let Some((_, flags)) = header.split_last_chunk_mut() {
+        *flags = ERASED.to_le_bytes();
     }
 }
 
@@ -96,6 +109,7 @@ impl Pieces {
             spans: header.spans,
             offset,
             body,
+            erased: header.erased,
         })
     }
 }
@@ -106,20 +120,44 @@ pub(crate) struct Header {
     pub(crate) crc: u32,
     spans: u32,
     partition: u16,
+    pub(crate) erased: bool,
 }
 
 impl Header {
     /// `None` when `bytes` is too short.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let header = bytes.first_chunk::<PIECE_HEADER>()?;
-        let [l0, l1, l2, l3, c0, c1, c2, c3, s0, s1, s2, s3, p0, p1, _, _] = *header;
+        let [
+            l0,
+            l1,
+            l2,
+            l3,
+            c0,
+            c1,
+            c2,
+            c3,
+            s0,
+            s1,
+            s2,
+            s3,
+            p0,
+            p1,
+            f0,
+            f1,
+        ] = *header;
         Some(Self {
             length: u32::from_le_bytes([l0, l1, l2, l3]) as usize,
             crc: u32::from_le_bytes([c0, c1, c2, c3]),
             spans: u32::from_le_bytes([s0, s1, s2, s3]),
             partition: u16::from_le_bytes([p0, p1]),
+            erased: u16::from_le_bytes([f0, f1]) & ERASED != 0,
         })
     }
+}
+
+/// A piece that was read alone, header first, was erased.
+pub(crate) fn is_erased(piece: &[u8]) -> bool {
+    Header::parse(piece).is_some_and(|header| header.erased)
 }
 
 /// The body of a piece that was read alone, header first; `None` when length or checksum do not match.

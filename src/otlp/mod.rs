@@ -19,6 +19,7 @@ mod raw_fields;
 mod sampled_state;
 mod sampling;
 mod scan;
+mod scrub;
 mod singular;
 mod span;
 mod span_count;
@@ -45,6 +46,7 @@ pub(crate) use sampling::{
 };
 pub(crate) use scan::index;
 pub use scan::{Scan, scan};
+pub(crate) use scrub::scrub;
 pub(crate) use singular::singular_fields;
 pub(crate) use span::Trusting;
 pub use span::{Blind, STATUS_ERROR, SpanBytes, SpanError, SpanHead, Visitor};

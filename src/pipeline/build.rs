@@ -14,8 +14,8 @@ use crate::log::{Directory, Fed, Log, MemorySettings, OpenAt, Services, SpanLog,
 use crate::otlp::SourceId;
 use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, layout};
 use crate::sampler::{
-    GoneExporter, OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Strict, TableLimits,
-    give_up_instances,
+    GoneExporter, Idle, OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Strict,
+    TableLimits, give_up_instances,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -200,6 +200,25 @@ fn resume_after(samplers: &[OpenSampler]) -> OpenAt {
     OpenAt { beyond, stamp }
 }
 
+/// Without an idle wait there is no age.
+pub(super) fn idle(settings: &InstanceSettings) -> Option<Idle> {
+    let (wait, max_age) = settings.idle_wait.zip(settings.max_age)?;
+    Some(Idle {
+        wait: wait.as_secs().max(1),
+        max_age: max_age.as_secs().max(1),
+    })
+}
+
+/// Indices of the policies that late pieces are asked for.
+fn late_evidence(settings: &InstanceSettings) -> Vec<u16> {
+    let index = |name: &String| {
+        let mut names = settings.policies.iter().map(|policy| &policy.name);
+        names.position(|other| other == name)
+    };
+    let named = settings.late_evidence.iter().filter_map(index);
+    named.filter_map(|index| index.try_into().ok()).collect()
+}
+
 /// Sizes of one shard: a part of what the file says, at least 1 when it says anything.
 fn strict(settings: &InstanceSettings) -> Strict {
     let shards = settings.num_shards.max(1);
@@ -231,7 +250,10 @@ fn sampler_settings(
         decision_wait_after_root: settings
             .decision_wait_after_root_received
             .map(|wait| wait.as_secs()),
+        idle: idle(settings),
+        early_keep: settings.early_keep,
         late_window: u32::try_from(settings.late_window.as_secs()).unwrap_or(u32::MAX),
+        late_evidence: late_evidence(settings),
         max_trace_spans: u32::try_from(settings.maximum_trace_spans.unwrap_or(MAX_TRACE_SPANS))
             .unwrap_or(u32::MAX),
         max_trace_bytes: settings.maximum_trace_size_bytes.unwrap_or(u64::MAX),

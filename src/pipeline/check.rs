@@ -1,6 +1,6 @@
 //! The checker over all pipelines of a config.
 
-use super::build::compile;
+use super::build::{compile, idle};
 use super::chains::{Chains, rule_sets};
 use super::start_error::StartError;
 use crate::config::settings::Config;
@@ -41,6 +41,7 @@ pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> 
             atoms: &atoms,
             services: &services,
             decision_wait: pipeline.sampler.decision_wait.as_secs().max(1),
+            idle: idle(&pipeline.sampler),
         };
         reports.push((
             pipeline.name.clone(),

@@ -5,12 +5,14 @@ use super::start_error::StartError;
 use crate::clock::SharedClock;
 use crate::config::settings::{BatchSettings, Compat, Gates, PipelineSettings};
 use crate::exporters::{
-    Cursor, Deliverer, ExporterSettings, ExporterStats, Notation, Outbound, QueueSettings,
+    Cursor, Deliverer, ExporterSettings, ExporterStats, Notation, Outbound, QueueSettings, Routing,
     Transport, build, names_of,
 };
 use crate::log::Log;
 use crate::otlp::SourceId;
+use crate::redaction::Redactor;
 use crate::sampler::{Sampler, Scanned};
+use crate::thinning::Thinner;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +25,7 @@ const SPAN_BYTES: u64 = 500;
 pub(super) struct Built {
     settings: ExporterSettings,
     transport: Arc<dyn Transport>,
+    redactor: Arc<Redactor>,
     pub(super) stats: Arc<ExporterStats>,
 }
 
@@ -55,10 +58,18 @@ pub(super) fn build_all(
         Ok(Built {
             settings: settings.clone(),
             transport,
+            redactor: Arc::new(redactor(settings)?),
             stats: Arc::default(),
         })
     });
     built.collect()
+}
+
+fn redactor(settings: &ExporterSettings) -> Result<Redactor, StartError> {
+    if settings.redact.is_empty() {
+        return Ok(Redactor::default());
+    }
+    Ok(Redactor::new(&settings.redact)?)
 }
 
 /// Starts the cursors of one pipeline.
@@ -68,6 +79,7 @@ pub(super) fn start(
     built: &[Built],
     around: &Surroundings,
 ) {
+    let thinner = Arc::new(Thinner::new(pipeline.sampler.thinning.clone()));
     for (number, (exporter, delivery)) in pipeline
         .exporters
         .iter()
@@ -94,9 +106,12 @@ pub(super) fn start(
             deliverer: Arc::new(deliverer),
             queue: queue_of(&built.settings.queue, pipeline.batch),
             outbound: Arc::new(Outbound {
+                routing: Routing::of(exporter, &pipeline.sampler.routes),
                 front: chains.front.clone(),
+                thinner: thinner.clone(),
                 notation: notation(pipeline, sampler, around.gates, number == 0),
                 back: chains.back.clone(),
+                redactor: built.redactor.clone(),
             }),
             tracker: around.tracker.clone(),
             last: around.last.clone(),

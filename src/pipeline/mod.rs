@@ -7,14 +7,18 @@ mod budgets;
 mod build;
 mod chains;
 mod check;
+mod consume;
+mod erase;
 mod export;
 mod health;
 mod receive;
+mod redacting;
 mod running;
 mod start_error;
 mod stop;
 
 pub use check::check;
+pub use erase::erase;
 pub use health::{Health, Readiness};
 pub use running::{ExporterView, Pipeline, ReceiverView, SamplerView};
 pub use start_error::StartError;

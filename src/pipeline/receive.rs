@@ -28,6 +28,8 @@ enum Server {
 #[derive(Clone)]
 pub(super) struct Intakes {
     pub(super) submit: Arc<dyn Submit>,
+    /// In front of it, by receivers that redact.
+    pub(super) redacting: Vec<(String, Arc<dyn Submit>)>,
     pub(super) budget: IntakeBudget,
     /// By receiver.
     pub(super) stats: Vec<(String, Arc<ReceiverStats>)>,
@@ -40,9 +42,11 @@ impl Intakes {
             .iter()
             .find(|(id, _)| id == receiver)
             .map(|(_, stats)| stats.clone());
+        let redacting = self.redacting.iter().find(|(id, _)| id == receiver);
+        let submit = redacting.map_or(&self.submit, |(_, submit)| submit);
         Destination {
             source: SourceId::of(receiver),
-            submit: self.submit.clone(),
+            submit: submit.clone(),
             budget: self.budget.clone(),
             stats: stats.unwrap_or_default(),
         }

@@ -3,9 +3,11 @@
 use super::admin::{Admin, Parts};
 use super::budgets::Budgets;
 use super::build::{Core, build};
+use super::consume;
 use super::export::{self, Surroundings};
 use super::health::{Health, Readiness};
 use super::receive::{Intakes, bind_all};
+use super::redacting::Redacting;
 use super::start_error::StartError;
 use crate::admin::{Format, Metrics};
 use crate::clock::{SharedClock, SystemClock};
@@ -13,8 +15,9 @@ use crate::config::memory_limit;
 use crate::config::settings::{Compat, Config};
 use crate::exporters::ExporterStats;
 use crate::log::{LogStats, Services};
-use crate::otlp::{Accepted, IntakeBudget, Refusal};
+use crate::otlp::{Accepted, IntakeBudget, Refusal, Submit};
 use crate::receivers::{InProcess, ReceiverStats};
+use crate::redaction::Redactor;
 use crate::sampler::{Delivery, Intake, Sampler, SamplerStats, Shared};
 use bytes::Bytes;
 use std::net::SocketAddr;
@@ -110,7 +113,7 @@ fn first_receiver(config: &Config) -> &str {
     first.map_or(IN_PROCESS, |receiver| receiver.id.as_str())
 }
 
-fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Intakes {
+fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Result<Intakes, StartError> {
     let strict = config
         .instances
         .iter()
@@ -122,11 +125,21 @@ fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Intakes {
         shared.partitions,
     )
     .by_resource(strict);
-    Intakes {
-        submit: Arc::new(intake),
+    let submit: Arc<dyn Submit> = Arc::new(intake);
+    let mut redacting = Vec::new();
+    for receiver in &config.receivers {
+        if !receiver.redact.is_empty() {
+            let redactor = Redactor::new(&receiver.redact)?;
+            let door: Arc<dyn Submit> = Arc::new(Redacting::new(submit.clone(), redactor));
+            redacting.push((receiver.id.clone(), door));
+        }
+    }
+    Ok(Intakes {
+        submit,
+        redacting,
         budget: IntakeBudget::new(budgets.intake),
         stats: receiver_stats(config, first_receiver(config)),
-    }
+    })
 }
 
 impl Pipeline {
@@ -155,7 +168,7 @@ impl Pipeline {
             budgets,
         } = open(config, clock.clone()).await?;
         let first = first_receiver(config);
-        let intakes = intakes_of(config, &shared, budgets);
+        let intakes = intakes_of(config, &shared, budgets)?;
         let exporter_stats: Vec<_> = built
             .iter()
             .map(|built| (built.id().to_owned(), built.stats.clone()))
@@ -214,13 +227,21 @@ impl Pipeline {
     }
 
     async fn listen(mut self, config: &Config, intakes: &Intakes) -> Result<Self, StartError> {
-        let bound = match bind_all(&config.receivers, intakes).await {
-            Ok(bound) => bound,
+        let opened = match bind_all(&config.receivers, intakes).await {
+            Ok(bound) => consume::make_all(&config.receivers, intakes, &self.shared.clock)
+                .map(|consumers| (bound, consumers)),
+            Err(error) => Err(error),
+        };
+        let (bound, consumers) = match opened {
+            Ok(opened) => opened,
             Err(error) => {
                 self.stop(std::time::Duration::ZERO).await;
                 return Err(error);
             }
         };
+        for consumer in consumers {
+            consumer.start(&self.receivers, self.stop_intake.clone())?;
+        }
         for bound in bound {
             self.addresses.push((bound.name.clone(), bound.address));
             bound.serve(&self.receivers, self.stop_intake.clone());

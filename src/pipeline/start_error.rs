@@ -50,6 +50,9 @@ pub enum StartError {
         /// As the config says.
         in_config: u16,
     },
+    /// A log in memory ends with its daemon.
+    #[error("the buffer is in memory: it holds nothing when the daemon is stopped")]
+    NothingToErase,
     /// No thread, no runtime.
     #[error("the operating system refuses a thread: {0}")]
     Thread(#[from] std::io::Error),

@@ -27,4 +27,14 @@ pub enum ReceiverError {
     /// The files were read but do not make a server: key and certificate do not fit, an empty CA.
     #[error("TLS settings do not work together: {0}")]
     Tls(String),
+    /// A Kafka client cannot be made.
+    #[error("receivers.{id}: {key}: {reason}")]
+    Kafka {
+        /// The receiver's id.
+        id: String,
+        /// The key below it.
+        key: &'static str,
+        /// What is wrong; never a value.
+        reason: String,
+    },
 }

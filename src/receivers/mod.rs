@@ -1,4 +1,4 @@
-//! The ways in: OTLP over gRPC, OTLP over HTTP, and calls from the same process.
+//! The ways in: OTLP over gRPC, OTLP over HTTP, OTLP records of Kafka topics, and calls from the same process.
 //!
 //! A receiver turns a transport into one `Bytes` of protobuf, hands it to [`crate::otlp::Submit`] and spells the answer.
 //! It never looks into a span, and knows neither log nor rules.
@@ -20,6 +20,7 @@ mod http_answer;
 mod http_request;
 mod in_process;
 mod inflate;
+mod kafka;
 mod listener;
 mod offload;
 mod otlp_grpc;
@@ -32,6 +33,9 @@ mod tls;
 pub use destination::Destination;
 pub use error::ReceiverError;
 pub use in_process::InProcess;
+#[cfg(feature = "kafka")]
+pub use kafka::KafkaReceiver;
+pub use kafka::{InitialOffset, KafkaReceiverSettings, KafkaStats, Strategy};
 pub use listener::bind;
 pub use otlp_grpc::OtlpGrpc;
 pub use otlp_http::OtlpHttp;

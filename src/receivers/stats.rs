@@ -2,6 +2,7 @@
 //!
 //! Plain relaxed atomics: each is a total since the start and stands for itself.
 
+use super::kafka::KafkaStats;
 use crate::otlp::Refusal;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,11 +15,13 @@ pub enum Transport {
     Http,
     /// A call from the same process.
     InProcess,
+    /// Records of Kafka topics; a request is one record.
+    Kafka,
 }
 
 impl Transport {
     /// All transports.
-    pub const ALL: [Self; 3] = [Self::Grpc, Self::Http, Self::InProcess];
+    pub const ALL: [Self; 4] = [Self::Grpc, Self::Http, Self::InProcess, Self::Kafka];
 
     /// The label value.
     #[must_use]
@@ -27,6 +30,7 @@ impl Transport {
             Self::Grpc => "grpc",
             Self::Http => "http",
             Self::InProcess => "in_process",
+            Self::Kafka => "kafka",
         }
     }
 }
@@ -151,6 +155,7 @@ impl TransportStats {
 #[derive(Debug, Default)]
 pub struct ReceiverStats {
     by_transport: [TransportStats; Transport::ALL.len()],
+    pub(super) kafka: KafkaStats,
 }
 
 impl ReceiverStats {
@@ -158,5 +163,11 @@ impl ReceiverStats {
     #[must_use]
     pub fn of(&self, transport: Transport) -> &TransportStats {
         &self.by_transport[transport as usize]
+    }
+
+    /// What only a Kafka receiver counts.
+    #[must_use]
+    pub fn kafka(&self) -> &KafkaStats {
+        &self.kafka
     }
 }

@@ -11,6 +11,7 @@ mod call_test;
 mod collector_tests;
 mod compile_calls;
 mod compiler;
+mod early_keep;
 mod facts;
 mod features;
 mod fingerprint;
@@ -19,6 +20,7 @@ mod go_literals;
 pub(crate) mod go_regex;
 mod key_index;
 mod keyword;
+mod late_evidence;
 mod limits;
 pub mod ottl;
 #[cfg(test)]

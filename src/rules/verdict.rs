@@ -248,6 +248,19 @@ impl Program {
         (said, child)
     }
 
+    /// The threshold under which a policy matches, without percentiles.
+    pub(super) fn threshold_of(
+        &self,
+        policy: &Policy,
+        state: State<'_>,
+        grants: &mut dyn Grant,
+    ) -> Option<u64> {
+        match self.ask(policy, state, &[], grants).0 {
+            Said::Yes(threshold) => Some(threshold),
+            Said::No | Said::Failed => None,
+        }
+    }
+
     /// Whether a trace would reach the limiter of a policy: no `drop` takes it, and what stands beside the limiter in an
     /// `and` matches.
     pub(crate) fn reaches(

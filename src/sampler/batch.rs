@@ -1,6 +1,6 @@
 //! Entries that are decided but not yet in the decision log. Nothing of them has taken effect.
 
-use super::entry::{BatchMeta, Entry, encode};
+use super::entry::{Amends, BatchMeta, Entry, encode};
 use super::packed::PackedRef;
 use super::snapshot::LimitStates;
 use crate::log::{AppendError, OutFrame, Stream};
@@ -33,6 +33,8 @@ pub(crate) struct Batch {
     pub(crate) dropped: u64,
     pub(crate) dropped_pressure: u64,
     pub(crate) filtered: u64,
+    /// Of `kept`, spans that were dropped before.
+    pub(crate) restored: Amends,
     /// Greatest position named.
     pub(crate) last: u64,
 }
@@ -54,6 +56,7 @@ impl Batch {
             dropped: 0,
             dropped_pressure: 0,
             filtered: 0,
+            restored: Amends::default(),
             last: 0,
         }
     }

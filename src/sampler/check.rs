@@ -5,12 +5,15 @@
 //! these. One decision for each life of a trace, every piece in at most one entry, late pieces as their decision, and
 //! for the evidence `complete` no piece left out that came before its tick.
 
+use super::check_amended::AmendedCheck;
 use super::check_waiting::WaitingCheck;
 use super::entry::{BatchMeta, Decision, Entries, Entry, Extent, address};
 use super::evidence::Evidence;
+use super::packed::PackedRef;
 use super::recovery::seconds;
 use super::scanned::{Scanned, ScannedPiece};
-use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream};
+use super::settings::Idle;
+use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream, pieces};
 use crate::otlp::{SourceId, TraceId};
 use crate::processors::Chain;
 use crate::rules::{Atoms, Features, Fold, ObserverScratch, Program, Recorded, State, Verdict};
@@ -32,6 +35,8 @@ pub struct CheckReport {
     pub proven: u64,
     /// Undecided states that were computed again: all records were there, under the same rules.
     pub states: u64,
+    /// Amendments whose records were all there.
+    pub amendments: u64,
     /// Spans of this pipeline in the log.
     pub spans: u64,
     /// Spans that no entry names.
@@ -65,6 +70,8 @@ pub struct Checked<'a> {
     pub services: &'a Services,
     /// Whole seconds.
     pub decision_wait: u64,
+    /// In place of it.
+    pub idle: Option<Idle>,
 }
 
 struct Line {
@@ -88,6 +95,9 @@ struct Checker<'a> {
     lines: Vec<Line>,
     by_trace: HashMap<TraceId, Vec<usize>>,
     waiting: WaitingCheck,
+    /// Traces of which pieces were erased: their records say no more what they said.
+    erased: HashSet<TraceId>,
+    amended: AmendedCheck,
     report: CheckReport,
     whole: bool,
 }
@@ -104,6 +114,8 @@ pub fn check(directory: &Directory, checked: &Checked<'_>) -> Result<CheckReport
         lines: Vec::new(),
         by_trace: HashMap::new(),
         waiting: WaitingCheck::default(),
+        erased: HashSet::new(),
+        amended: AmendedCheck::default(),
         report: CheckReport::default(),
         // Entries that retention took cannot be asked.
         whole: decisions
@@ -117,8 +129,14 @@ pub fn check(directory: &Directory, checked: &Checked<'_>) -> Result<CheckReport
     checker.prove(spans.start());
     let wrong = std::mem::take(&mut checker.waiting).prove(checked, spans.start());
     checker.report.states = wrong.proven;
-    for trace in wrong.traces {
+    let erased = std::mem::take(&mut checker.erased);
+    for trace in wrong.traces.iter().filter(|trace| !erased.contains(*trace)) {
         checker.problem(|| format!("trace {trace}: its state is not that of the pieces it names"));
+    }
+    let amended = std::mem::take(&mut checker.amended).prove(checked, spans.start());
+    checker.report.amendments = amended.proven;
+    for (trace, problem) in amended.problems {
+        checker.problem(|| format!("trace {trace}: {problem}"));
     }
     Ok(checker.report)
 }
@@ -156,6 +174,9 @@ impl Checker<'_> {
 
     fn take_entry(&mut self, entry: Entry, rules: u32) {
         let (decision, extent, keep, places) = match entry {
+            Entry::Keep(decision, _, refs) if decision.evidence == Evidence::Amendment => {
+                return self.take_amendment(&decision, &refs, rules);
+            }
             Entry::Keep(decision, _, refs) => {
                 let places = refs
                     .iter()
@@ -191,9 +212,10 @@ impl Checker<'_> {
             .rfind(|line| line.decision.evidence != Evidence::Filtered);
         if decision.evidence == Evidence::Late {
             self.report.late += 1;
+            let amended = self.amended.is_amended(trace);
             let (known, agrees) = (
                 earlier.is_some(),
-                earlier.is_none_or(|line| line.keep == keep),
+                earlier.is_none_or(|line| (line.keep || amended) == keep),
             );
             if !known && self.whole {
                 self.problem(|| format!("trace {trace}: a late piece without a decision"));
@@ -203,6 +225,7 @@ impl Checker<'_> {
                 });
             }
         } else if !filtered {
+            self.amended.decided(trace);
             self.report.decisions += 1;
             self.report.keeps += u64::from(keep);
         }
@@ -227,6 +250,19 @@ impl Checker<'_> {
         });
     }
 
+    fn take_amendment(&mut self, decision: &Decision, refs: &[PackedRef], rules: u32) {
+        let lines = self.by_trace.get(&decision.trace).into_iter().flatten();
+        let earlier = lines
+            .filter_map(|line| self.lines.get(*line))
+            .rfind(|line| line.decision.evidence != Evidence::Filtered);
+        let dropped = match earlier {
+            Some(line) => !line.keep && line.decision.policy.is_none(),
+            None => !self.whole,
+        };
+        let words = self.checked.program.state_words();
+        self.amended.take(decision, refs, (rules, words), dropped);
+    }
+
     fn read_spans(&mut self, stream: &Stream) {
         let mut reader = stream.reader(stream.start());
         let mut scratch = ObserverScratch::default();
@@ -248,6 +284,11 @@ impl Checker<'_> {
                         &mut scratch,
                     );
                     self.report.damaged += damaged;
+                    let erased = pieces(&frame.body).flatten().filter(|piece| piece.erased);
+                    let erased: HashSet<u32> = erased.map(|piece| piece.offset).collect();
+                    let own = |piece: &&ScannedPiece| erased.contains(&piece.offset);
+                    let traces = scanned.pieces.iter().filter(own).map(|piece| piece.trace);
+                    self.erased.extend(traces);
                     self.take_frame(frame.position, seconds(frame.stamp), &scanned);
                 }
                 Ok(None) => return,
@@ -276,7 +317,11 @@ impl Checker<'_> {
             self.report.spans += u64::from(piece.taken);
             let named = self.naming(piece.trace, position, piece.offset);
             let trace = piece.trace;
+            let size = (spans, piece.size.traces);
+            let dropped = !named.is_empty();
+            let amended = (self.amended).fold((trace, place), dropped, checked, facts, size);
             match named[..] {
+                [] if amended => {}
                 [] => self.report.undecided += u64::from(piece.taken),
                 [only] => self.fold(only, second, scanned, piece),
                 _ => self.problem(|| {
@@ -351,11 +396,19 @@ impl Checker<'_> {
         });
         let due = decided
             .max_by_key(|other| other.extent.first)
-            .map(|other| u64::from(other.decision.first_second) + 1 + self.checked.decision_wait);
+            .map(|other| self.due(&other.decision));
         if due.is_some_and(|due| u64::from(second) < due) {
             self.problem(|| {
                 format!("trace {trace}: a piece that came in time was treated as late")
             });
+        }
+    }
+
+    fn due(&self, decision: &Decision) -> u64 {
+        let (first, last) = (decision.first_second, decision.last_second);
+        match self.checked.idle {
+            Some(idle) => idle.due(first, last),
+            None => u64::from(first) + 1 + self.checked.decision_wait,
         }
     }
 
@@ -372,6 +425,9 @@ impl Checker<'_> {
                 self.problem(|| {
                     format!("trace {trace}: its entry names {said} spans, the log has {found}")
                 });
+                continue;
+            }
+            if self.erased.contains(&trace) {
                 continue;
             }
             let filtered = line.decision.evidence == Evidence::Filtered;

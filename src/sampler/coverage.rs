@@ -5,6 +5,7 @@
 //! others of its trace may lie in the same frame, and be undecided.
 
 use super::entry::{Extent, address};
+use super::packed::PackedRef;
 use crate::otlp::TraceId;
 use hashbrown::{HashMap, HashSet};
 
@@ -26,6 +27,14 @@ impl Coverage {
     /// The extent of one piece alone.
     pub(crate) fn add_piece(&mut self, trace: TraceId, extent: Extent) {
         self.pieces.insert((trace, extent.last));
+    }
+
+    /// These pieces, and no others between them.
+    pub(crate) fn add_pieces(&mut self, trace: TraceId, places: &[PackedRef]) {
+        self.pieces.extend(places.iter().map(|packed| {
+            let place = packed.place();
+            (trace, address(place.position, place.offset))
+        }));
     }
 
     pub(crate) fn covers(&self, trace: TraceId, position: u64, offset: u32) -> bool {

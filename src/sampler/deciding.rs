@@ -9,7 +9,7 @@ use super::scanned::ScannedPiece;
 use super::skeletons::Skeleton;
 use super::stats::{add, get, set};
 use super::worker::Worker;
-use crate::rules::{Granting, State, Verdict};
+use crate::rules::{Facts, Granting, State, Verdict};
 
 impl Worker {
     pub(super) fn late(
@@ -17,8 +17,12 @@ impl Worker {
         piece: &ScannedPiece,
         place: PackedRef,
         second: u32,
+        facts: &Facts,
         (remembered, cached): (Remembered, bool),
     ) {
+        if !remembered.keep && self.restore(piece, place, second, facts) {
+            return;
+        }
         let decision = Decision {
             trace: piece.trace,
             policy: remembered.policy,
@@ -29,6 +33,7 @@ impl Worker {
             child: remembered.child,
             grants: Vec::new(),
             cached,
+            amends: None,
         };
         let spans = u64::from(place.spans());
         add(
@@ -59,6 +64,7 @@ impl Worker {
         let in_time = match skeleton.root_seen {
             _ if self.parts.settings.span_ingest => Evidence::Unmatched,
             true => Evidence::Root,
+            false if self.is_aged(&skeleton) => Evidence::MaxAge,
             false => Evidence::Complete,
         };
         let evidence = evidence.unwrap_or(in_time);
@@ -77,6 +83,7 @@ impl Worker {
             child: verdict.child,
             grants: self.answers.clone(),
             cached: false,
+            amends: None,
         };
         let remembered = Remembered {
             last_second: skeleton.last_second,
@@ -100,6 +107,12 @@ impl Worker {
         let pieces = (&places[..], named);
         self.push(decision, verdict.keep, verdict.threshold, pieces);
         self.places = places;
+    }
+
+    fn is_aged(&self, skeleton: &Skeleton) -> bool {
+        let (first, last) = (skeleton.first_second, skeleton.last_second);
+        let idle = self.parts.settings.idle;
+        idle.is_some_and(|idle| idle.is_aged(first, last))
     }
 
     /// Asks the policies, unless the evidence says that nobody is to be asked; `None`: the trace stays undecided.
@@ -173,6 +186,7 @@ impl Worker {
             } else {
                 &mut self.batch.dropped
             }) += extent.spans;
+            self.leave(&decision, places);
             self.batch.push(&Entry::Drop(decision, extent));
         }
         if self.limits.take_changed() {

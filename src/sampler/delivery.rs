@@ -38,6 +38,15 @@ pub struct Delivered {
     /// Left out by processors, of pieces of which something else may have left.
     #[prost(uint64, tag = "9")]
     pub filtered: u64,
+    /// Left out of kept traces by thinning.
+    #[prost(uint64, tag = "10")]
+    pub thinned: u64,
+    /// In kept traces that go to other exporters.
+    #[prost(uint64, tag = "11")]
+    pub not_routed: u64,
+    /// In pieces that were erased before they were delivered.
+    #[prost(uint64, tag = "12")]
+    pub erased: u64,
     /// The exporter had left the config: it begins at the end when it comes back.
     #[prost(bool, tag = "8")]
     pub gone: bool,
@@ -47,7 +56,8 @@ impl Delivered {
     /// Spans that are accounted for.
     #[must_use]
     pub fn spans(&self) -> u64 {
-        self.delivered + self.duplicate + self.rejected + self.lost + self.expired + self.filtered
+        let left = self.delivered + self.duplicate + self.rejected + self.lost + self.expired;
+        left + self.filtered + self.thinned + self.not_routed + self.erased
     }
 
     /// Keep number `number` of the frame at `position` is still to be delivered.
@@ -235,6 +245,9 @@ impl Delivery {
             state.lost += sum.lost;
             state.expired += sum.expired;
             state.filtered += sum.filtered;
+            state.thinned += sum.thinned;
+            state.not_routed += sum.not_routed;
+            state.erased += sum.erased;
         }
         self.save()
     }

@@ -60,8 +60,13 @@ impl Worker {
         }
         add(&stats.dropped, batch.dropped);
         add(&stats.dropped_pressure, batch.dropped_pressure);
+        let (dropped, pressure) = (get(&stats.dropped), get(&stats.dropped_pressure));
+        let (dropped, pressure) = batch.restored.take_off(dropped, pressure);
+        set(&stats.dropped, dropped);
+        set(&stats.dropped_pressure, pressure);
         add(&stats.filtered, batch.filtered);
-        let spans = batch.kept + batch.dropped + batch.dropped_pressure + batch.filtered;
+        let spans = batch.kept + batch.dropped + batch.dropped_pressure + batch.filtered
+            - batch.restored.spans();
         set(
             &stats.undecided,
             get(&stats.undecided).saturating_sub(spans),
@@ -79,7 +84,7 @@ impl Worker {
             .for_each(|delivery| delivery.written(end));
     }
 
-    fn hold(&mut self) {
+    pub(super) fn hold(&mut self) {
         let decide = self.decide_position();
         set(&self.parts.stats.decide, decide);
         // A keep reads pieces back that a restart does not fold again.

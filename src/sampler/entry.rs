@@ -49,6 +49,31 @@ pub(crate) struct Decision {
     pub(crate) grants: Vec<u64>,
     /// A late piece that a decision cache answered for.
     pub(crate) cached: bool,
+    /// Of an amendment: what it brings back.
+    pub(crate) amends: Option<Amends>,
+}
+
+/// Spans of an amendment that were dropped before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Amends {
+    /// But for those under pressure.
+    pub(crate) dropped: u64,
+    pub(crate) pressure: u64,
+}
+
+impl Amends {
+    pub(crate) fn spans(self) -> u64 {
+        self.dropped + self.pressure
+    }
+
+    /// Takes what is brought back off the two counters of dropped spans. Together they always have it; which of them does
+    /// may be told wrongly where a frame holds spans of both.
+    pub(crate) fn take_off(self, dropped: u64, under_pressure: u64) -> (u64, u64) {
+        let left = under_pressure.saturating_sub(self.pressure);
+        let rest = self.spans() - (under_pressure - left);
+        let over = rest.saturating_sub(dropped);
+        (dropped.saturating_sub(rest), left.saturating_sub(over))
+    }
 }
 
 /// Where a piece lies, as a number of its own: no frame begins there.
@@ -158,12 +183,14 @@ pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) {
 const HAS_CHILD: u8 = 1;
 const HAS_GRANTS: u8 = 2;
 const CACHED: u8 = 4;
+const HAS_AMENDS: u8 = 8;
 
 fn flags(decision: &Decision) -> u8 {
     let bit = |set: bool, bit: u8| if set { bit } else { 0 };
     bit(decision.child.is_some(), HAS_CHILD)
         | bit(!decision.grants.is_empty(), HAS_GRANTS)
         | bit(decision.cached, CACHED)
+        | bit(decision.amends.is_some(), HAS_AMENDS)
 }
 
 /// The two answers that are given most take a byte.
@@ -213,6 +240,10 @@ fn put_decision(decision: &Decision, out: &mut Vec<u8>) {
             .grants
             .iter()
             .for_each(|threshold| put_grant(out, *threshold));
+    }
+    if let Some(amends) = decision.amends {
+        put(out, amends.dropped);
+        put(out, amends.pressure);
     }
 }
 
@@ -304,6 +335,13 @@ impl<'a> Entries<'a> {
                 .map(|_| grant_of(self.number()?))
                 .collect::<Option<_>>()?,
         };
+        let amends = match flags & HAS_AMENDS {
+            0 => None,
+            _ => Some(Amends {
+                dropped: self.number()?,
+                pressure: self.number()?,
+            }),
+        };
         Some(Decision {
             trace,
             policy,
@@ -314,6 +352,7 @@ impl<'a> Entries<'a> {
             child,
             grants,
             cached: flags & CACHED != 0,
+            amends,
         })
     }
 
@@ -425,11 +464,13 @@ mod tests {
                 proptest::option::of(any::<u16>()),
                 proptest::collection::vec(0..=NEVER, 0..3),
                 any::<bool>(),
+                proptest::option::of(any::<(u64, u64)>()),
             ),
         )
             .prop_map(
                 |(trace, policy, evidence, (first_second, last_second), thresholds, rare)| {
-                    let (child, grants, cached) = rare;
+                    let (child, grants, cached, amends) = rare;
+                    let amends = amends.map(|(dropped, pressure)| Amends { dropped, pressure });
                     Decision {
                         trace: TraceId(trace),
                         policy,
@@ -440,6 +481,7 @@ mod tests {
                         child,
                         grants,
                         cached,
+                        amends,
                     }
                 },
             )
@@ -517,6 +559,7 @@ mod tests {
             child: None,
             grants: vec![NEVER],
             cached: false,
+            amends: None,
         };
         let mut body = Vec::new();
         encode(

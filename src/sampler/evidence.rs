@@ -28,11 +28,17 @@ pub enum Evidence {
     Unmatched = 11,
     /// No decision: the processors before `tail_sampling` have left nothing of a piece.
     Filtered = 12,
+    /// A late piece brought a dropped trace back.
+    Amendment = 13,
+    /// A policy keeps the trace whatever comes (`early_keep`).
+    EarlyKeep = 14,
+    /// The trace is over its age (`max_age`).
+    MaxAge = 15,
 }
 
 impl Evidence {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Complete,
         Self::Root,
         Self::Pressure,
@@ -45,6 +51,9 @@ impl Evidence {
         Self::TooLarge,
         Self::Unmatched,
         Self::Filtered,
+        Self::Amendment,
+        Self::EarlyKeep,
+        Self::MaxAge,
     ];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
@@ -64,11 +73,14 @@ impl Evidence {
             Self::Shutdown => "shutdown",
             Self::Late => "late",
             Self::Discarded => "discarded",
-            Self::Early => "early",
+            // Never both in one pipeline.
+            Self::Early | Self::EarlyKeep => "early",
             Self::Evicted => "evicted",
             Self::TooLarge => "too_large",
             Self::Unmatched => "unmatched",
             Self::Filtered => "filtered",
+            Self::Amendment => "amendment",
+            Self::MaxAge => "max_age",
         }
     }
 

@@ -11,7 +11,7 @@ use super::skeletons::Skeletons;
 use super::stats::add;
 use super::worker::Worker;
 use crate::log::{FrameMeta, Ref, ServiceId};
-use crate::rules::{Facts, Features};
+use crate::rules::{Facts, Features, State};
 use std::sync::Arc;
 
 impl Worker {
@@ -93,14 +93,14 @@ impl Worker {
         let slot = match self.find(owner, piece.trace, second) {
             Found::Undecided(slot) => slot,
             Found::Cached(remembered) => {
-                return self.late(piece, place, second, (remembered, true));
+                return self.late(piece, place, second, facts, (remembered, true));
             }
             Found::Decided(remembered, since) => {
                 if let Some(since) = since {
                     let age = second.saturating_sub(since);
                     self.parts.stats.late_age.observe(u64::from(age));
                 }
-                return self.late(piece, place, second, (remembered, false));
+                return self.late(piece, place, second, facts, (remembered, false));
             }
             Found::New => self.open(owner, piece, second),
         };
@@ -113,7 +113,10 @@ impl Worker {
             return super::pages::NONE;
         };
         // The open batch closes at the next tick; N ticks later it is decided: a delay in (N, N+1].
-        let due = u64::from(second) + 1 + self.parts.settings.decision_wait;
+        let due = match self.parts.settings.idle {
+            Some(idle) => idle.due(second, second),
+            None => u64::from(second) + 1 + self.parts.settings.decision_wait,
+        };
         let timed = partition.table.is_none().then_some(due);
         let slot = partition
             .skeletons
@@ -161,11 +164,18 @@ impl Worker {
             0 => u64::from(piece.length),
             size => size,
         };
+        let moved = (skeleton.last_second != second)
+            .then_some(self.parts.settings.idle)
+            .flatten()
+            .map(|idle| idle.due(skeleton.first_second, second));
         skeleton.last_second = second;
         let service = skeleton.service;
         let oversize = skeleton.fold.spans > self.parts.settings.max_trace_spans
             || skeleton.bytes > self.parts.settings.max_trace_bytes
             || skeleton.pieces >= self.max_pieces;
+        if let Some(due) = moved {
+            partition.skeletons.put_off(slot, due);
+        }
         if let Some(wait) = self
             .parts
             .settings
@@ -198,6 +208,8 @@ impl Worker {
                 table.ask(piece.trace, second);
             }
             self.decide(owner, slot, Some(Evidence::Early));
+        } else if !self.early.is_empty() && self.keeps_early(owner, slot) {
+            self.decide(owner, slot, Some(Evidence::EarlyKeep));
         }
     }
 
@@ -225,5 +237,22 @@ impl Worker {
         let (before, after) = partition.skeletons.add_features(slot, features);
         self.release(service, before);
         self.charge(service, after);
+    }
+
+    fn keeps_early(&self, owner: usize, slot: u32) -> bool {
+        let Some(partition) = self.partitions.get(owner) else {
+            return false;
+        };
+        let skeletons = &partition.skeletons;
+        skeletons.get(slot).is_some_and(|skeleton| {
+            let features = skeletons.features(slot);
+            let state = State {
+                trace: skeleton.trace(),
+                fold: &skeleton.fold,
+                words: skeletons.words(slot),
+                features: features.as_ref(),
+            };
+            self.parts.program.keeps_early(&self.early, state)
+        })
     }
 }

@@ -95,6 +95,7 @@ impl Worker {
             child: None,
             grants: Vec::new(),
             cached: false,
+            amends: None,
         };
         let extent = Extent::of_piece(place);
         self.batch.filtered += extent.spans;

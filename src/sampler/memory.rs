@@ -1,8 +1,10 @@
 //! What has been decided within the late window: an exact map, bounded in bytes.
 //!
 //! A late piece follows the decision of its trace for the window after the trace's last piece. When the map is full the
-//! oldest entries are forgotten early and counted: their ids would be new again.
+//! oldest entries are forgotten early and counted: their ids would be new again. Where late evidence may bring a dropped
+//! trace back, its pieces are remembered with it (`left`).
 
+use super::left::Left;
 use crate::log::ServiceId;
 use crate::otlp::TraceId;
 use hashbrown::HashMap;
@@ -32,8 +34,11 @@ pub(crate) struct DecisionMemory {
     /// In order of decision; an entry whose trace got a piece since is put back at the end.
     queue: VecDeque<([u64; 2], u32)>,
     window: u32,
-    limit: usize,
-    /// Entries by service, more or fewer since the last [`Self::take_charges`].
+    limit: u64,
+    /// Where dropped traces lie.
+    left: HashMap<u128, Left, foldhash::fast::RandomState>,
+    left_bytes: u64,
+    /// Bytes by service, more or fewer since the last [`Self::take_charges`].
     charges: HashMap<ServiceId, i64, foldhash::fast::RandomState>,
     /// Forgotten before their window was over.
     pub(crate) forgotten: u64,
@@ -42,14 +47,13 @@ pub(crate) struct DecisionMemory {
 impl DecisionMemory {
     /// `window` in seconds, `limit` in bytes.
     pub(crate) fn new(window: u32, limit: u64) -> Self {
-        let limit = usize::try_from(limit / ENTRY_BYTES)
-            .unwrap_or(usize::MAX)
-            .max(1);
         Self {
             decided: HashMap::default(),
             queue: VecDeque::new(),
             window,
-            limit,
+            limit: limit.max(ENTRY_BYTES),
+            left: HashMap::default(),
+            left_bytes: 0,
             charges: HashMap::default(),
             forgotten: 0,
         }
@@ -60,17 +64,67 @@ impl DecisionMemory {
         let Remembered {
             last_second,
             service,
+            keep,
             ..
         } = remembered;
-        if let Some(old) = self.decided.insert(id, remembered) {
-            self.charge(old.service, -1);
+        if keep {
+            self.take_left(trace);
         }
-        self.charge(service, 1);
+        let moved = self.left.get(&id).map_or(0, Left::bytes);
+        if let Some(old) = self.decided.insert(id, remembered) {
+            self.charge(old.service, -signed(ENTRY_BYTES + moved));
+        }
+        self.charge(service, signed(ENTRY_BYTES + moved));
         #[allow(clippy::cast_possible_truncation, reason = "the two halves")]
         self.queue
             .push_back(([id as u64, (id >> 64) as u64], last_second));
-        while self.decided.len() > self.limit {
+        self.forget_excess();
+    }
+
+    fn forget_excess(&mut self) {
+        while self.bytes() > self.limit && !self.queue.is_empty() {
             self.forget_oldest();
+        }
+    }
+
+    /// A trace that is remembered as dropped has left this; a further piece of it joins what it had left before.
+    pub(crate) fn leave(&mut self, trace: TraceId, left: Left, late: bool) {
+        let Some(service) = self
+            .decided
+            .get(&trace.0)
+            .filter(|remembered| !remembered.keep)
+            .map(|remembered| remembered.service)
+        else {
+            return;
+        };
+        let left = match self.take_left(trace).filter(|_| late) {
+            Some(mut before) => {
+                before.extend(left);
+                before
+            }
+            None => left,
+        };
+        self.left_bytes += left.bytes();
+        self.charge(service, signed(left.bytes()));
+        self.left.insert(trace.0, left);
+        self.forget_excess();
+    }
+
+    /// What the trace has left, which is forgotten.
+    pub(crate) fn take_left(&mut self, trace: TraceId) -> Option<Left> {
+        let left = self.left.remove(&trace.0)?;
+        self.left_bytes -= left.bytes();
+        if let Some(remembered) = self.decided.get(&trace.0) {
+            self.charge(remembered.service, -signed(left.bytes()));
+        }
+        Some(left)
+    }
+
+    /// The decision of a remembered trace is amended: kept for this policy, under this threshold.
+    pub(crate) fn amend(&mut self, trace: TraceId, policy: Option<u16>, threshold: u64) {
+        if let Some(remembered) = self.decided.get_mut(&trace.0) {
+            (remembered.keep, remembered.policy, remembered.child) = (true, policy, None);
+            remembered.threshold = threshold;
         }
     }
 
@@ -81,22 +135,21 @@ impl DecisionMemory {
     }
 
     fn remove(&mut self, id: u128) -> bool {
+        self.take_left(TraceId(id));
         let removed = self.decided.remove(&id);
         if let Some(remembered) = removed {
-            self.charge(remembered.service, -1);
+            self.charge(remembered.service, -signed(ENTRY_BYTES));
         }
         removed.is_some()
     }
 
-    fn charge(&mut self, service: ServiceId, entries: i64) {
-        *self.charges.entry(service).or_default() += entries;
+    fn charge(&mut self, service: ServiceId, bytes: i64) {
+        *self.charges.entry(service).or_default() += bytes;
     }
 
     /// Bytes by service, more or fewer since the last call.
     pub(crate) fn take_charges(&mut self) -> impl Iterator<Item = (ServiceId, i64)> {
-        self.charges
-            .drain()
-            .map(|(service, entries)| (service, entries * ENTRY_BYTES.cast_signed()))
+        self.charges.drain()
     }
 
     /// The decision of a trace that a piece at `second` belongs to; the piece prolongs the window.
@@ -138,8 +191,12 @@ impl DecisionMemory {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.decided.len() as u64 * ENTRY_BYTES
+        self.decided.len() as u64 * ENTRY_BYTES + self.left_bytes
     }
+}
+
+fn signed(bytes: u64) -> i64 {
+    bytes.cast_signed()
 }
 
 fn whole(id: [u64; 2]) -> u128 {
@@ -149,6 +206,8 @@ fn whole(id: [u64; 2]) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::Ref;
+    use crate::sampler::packed::PackedRef;
 
     fn remembered(keep: bool, last_second: u32, service: u32) -> Remembered {
         Remembered {
@@ -216,5 +275,58 @@ mod tests {
         memory.expire(100);
         check(&mut memory, &[(1, 0), (2, 0), (3, 0)]);
         assert_eq!(memory.len(), 0);
+    }
+
+    fn left(positions: std::ops::Range<u64>) -> Left {
+        let places = positions.clone().map(|position| {
+            let place = Ref {
+                position,
+                offset: 64,
+                length: 10,
+            };
+            PackedRef::new(place, 1)
+        });
+        Left {
+            first: positions.start,
+            last: positions.end - 1,
+            spans: positions.end - positions.start,
+            first_second: 0,
+            pressure_until: None,
+            places: Some(places.collect()),
+        }
+    }
+
+    #[test]
+    fn what_dropped_traces_left_goes_with_them() {
+        let mut memory = DecisionMemory::new(10, 1 << 20);
+        for (trace, keep) in [(1, false), (2, true), (3, false)] {
+            memory.insert(TraceId(trace), remembered(keep, 100, 0));
+            memory.leave(TraceId(trace), left(5..7), false);
+        }
+        memory.leave(TraceId(1), left(9..10), true);
+        assert_eq!(memory.take_left(TraceId(2)), None, "it was kept");
+        let mut whole = left(5..7);
+        whole.extend(left(9..10));
+        assert_eq!(memory.take_left(TraceId(1)), Some(whole));
+        memory.amend(TraceId(1), Some(4), 7);
+        let now = memory.late(TraceId(1), 100).unwrap();
+        assert_eq!((now.keep, now.policy, now.threshold), (true, Some(4), 7));
+        memory.insert(TraceId(3), remembered(true, 100, 0));
+        assert_eq!(memory.take_left(TraceId(3)), None, "a later life was kept");
+        memory.expire(200);
+        assert_eq!(memory.bytes(), 0);
+        let held: i64 = memory.take_charges().map(|(_, bytes)| bytes).sum();
+        assert_eq!(held, 0);
+    }
+
+    #[test]
+    fn what_is_left_counts_against_the_limit() {
+        let mut memory = DecisionMemory::new(10, 10 * ENTRY_BYTES);
+        for id in 1..=25 {
+            memory.insert(TraceId(id), remembered(false, 0, 0));
+            memory.leave(TraceId(id), left(5..7), false);
+        }
+        assert!(memory.bytes() <= 10 * ENTRY_BYTES, "{}", memory.bytes());
+        assert!(memory.take_left(TraceId(25)).is_some());
     }
 }

@@ -5,6 +5,7 @@ use super::coverage::Coverage;
 use super::delivery::Delivery;
 use super::entry::{BatchMeta, Decision, Entries, Entry, Extent};
 use super::evidence::Evidence;
+use super::left::Left;
 use super::memory::Remembered;
 use super::snapshot::{LimitStates, RestartPoint, Snapshot};
 use super::waiting::Waiting;
@@ -30,6 +31,10 @@ pub(crate) struct FrameMark {
 pub(crate) struct Recalled {
     pub(crate) trace: TraceId,
     pub(crate) remembered: Remembered,
+    /// What a drop has left.
+    pub(crate) left: Option<Left>,
+    /// It is one of a late piece.
+    pub(crate) late: bool,
 }
 
 /// What the decision log says.
@@ -193,6 +198,7 @@ impl Recovered {
                     .filter(|delivery| delivery.state().awaits(place.position, keeps));
                 due.for_each(|delivery| delivery.expect(second, places));
                 keeps += 1;
+                self.take_amendment(place, &entry);
             }
             if let Some((decision, extent, keep)) = entry.decision() {
                 last = last.max(extent.last);
@@ -213,6 +219,25 @@ impl Recovered {
         }
     }
 
+    /// What an amendment brings back was dropped before.
+    fn take_amendment(&mut self, place: Place, entry: &Entry) {
+        let Entry::Keep(decision, _, places) = entry else {
+            return;
+        };
+        let Some(amends) = decision.amends else {
+            return;
+        };
+        let Snapshot {
+            dropped,
+            dropped_pressure,
+            ..
+        } = &mut self.snapshot;
+        (*dropped, *dropped_pressure) = amends.take_off(*dropped, *dropped_pressure);
+        let after = places.partition_point(|at| at.place().position < place.point.decide);
+        let after = places.get(after..).unwrap_or_default();
+        self.coverage.add_pieces(decision.trace, after);
+    }
+
     fn take_snapshot(&mut self, position: u64, bytes: &[u8]) {
         match Snapshot::decode(bytes) {
             Ok(snapshot) => {
@@ -224,7 +249,7 @@ impl Recovered {
     }
 
     fn cover(&mut self, place: Place, decision: &Decision, extent: Extent) {
-        if extent.last < place.point.decide {
+        if extent.last < place.point.decide || decision.evidence == Evidence::Amendment {
             return;
         }
         if decision.is_of_piece(extent) {
@@ -255,9 +280,12 @@ impl Recovered {
             (false, _) => &mut self.snapshot.dropped,
         };
         *counter += extent.spans;
-        if decision.evidence != Evidence::Late {
+        let late = decision.evidence == Evidence::Late;
+        if !late {
             self.waiting.remove(&decision.trace);
         }
+        // A trace that a policy dropped stays dropped.
+        let left = !keep && decision.policy.is_none();
         self.cover(place, decision, extent);
         self.recalled.push(Recalled {
             trace: decision.trace,
@@ -270,6 +298,8 @@ impl Recovered {
                 threshold: threshold.unwrap_or(NEVER),
                 service: ServiceId(0),
             },
+            left: left.then(|| Left::between(decision, extent)),
+            late,
         });
     }
 }

@@ -13,6 +13,32 @@ pub struct Strict {
     pub block_on_overflow: bool,
 }
 
+/// A trace is over when it rests, in place of [`SamplerSettings::decision_wait`]. Whole seconds, at least 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Idle {
+    /// From a trace's last piece.
+    pub wait: u64,
+    /// From a trace's first piece: it is decided on what it has.
+    pub max_age: u64,
+}
+
+impl Idle {
+    /// The tick that decides a trace. The open second closes at the next tick, as everywhere.
+    pub(crate) fn due(self, first_second: u32, last_second: u32) -> u64 {
+        let rests = u64::from(last_second) + 1 + self.wait;
+        rests.min(self.aged(first_second))
+    }
+
+    fn aged(self, first_second: u32) -> u64 {
+        u64::from(first_second) + 1 + self.max_age
+    }
+
+    /// The trace has not rested when it is due.
+    pub(crate) fn is_aged(self, first_second: u32, last_second: u32) -> bool {
+        u64::from(last_second) + 1 + self.wait > self.aged(first_second)
+    }
+}
+
 /// One `tail_sampling` processor of one pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SamplerSettings {
@@ -22,8 +48,15 @@ pub struct SamplerSettings {
     pub decision_wait: u64,
     /// Whole seconds; `None`: off.
     pub decision_wait_after_root: Option<u64>,
+    /// Not with [`Self::strict`] and [`Self::span_ingest`].
+    pub idle: Option<Idle>,
+    /// Traces are kept at once where no further span can change that; not with [`Self::strict`] and [`Self::span_ingest`].
+    pub early_keep: bool,
     /// Seconds of log time in which late spans follow a decision.
     pub late_window: u32,
+    /// Policies (by their index) that bring a dropped trace back when a late piece matches; none with [`Self::strict`] and
+    /// [`Self::span_ingest`].
+    pub late_evidence: Vec<u16>,
     /// A trace with more spans is decided on what it has.
     pub max_trace_spans: u32,
     /// A trace with more payload bytes is decided on what it has.

@@ -259,6 +259,21 @@ impl Skeletons {
         self.schedule(slot, due);
     }
 
+    /// Moves the trace to a later tick because a piece has come; does nothing when its root has.
+    pub(crate) fn put_off(&mut self, slot: u32, due: u64) {
+        let Some(skeleton) = self.slab.get(slot) else {
+            return;
+        };
+        let old = u64::from(skeleton.due);
+        if skeleton.root_seen || due <= old {
+            return;
+        }
+        let slab = &mut self.slab;
+        self.timers
+            .remove(slot, old, |slot, act| timer_links(slab, slot, act));
+        self.schedule(slot, due);
+    }
+
     /// Adds a piece's place; whether a new chunk was taken for it.
     pub(crate) fn add_piece(&mut self, slot: u32, place: PackedRef) -> bool {
         let Some(skeleton) = self.slab.get_mut(slot) else {

@@ -43,6 +43,10 @@ pub struct SamplerStats {
     pub late_kept: AtomicU64,
     /// Late spans that followed a drop.
     pub late_dropped: AtomicU64,
+    /// Dropped spans that late evidence has brought back.
+    pub restored: AtomicU64,
+    /// Spans of traces that late evidence has brought back, which were no longer in the log or too far apart in it.
+    pub not_restored: AtomicU64,
     /// Frames and pieces that could not be read from the log.
     pub damaged: AtomicU64,
     /// Attempts to write a batch of entries that failed.

@@ -58,14 +58,23 @@ impl Worker {
 
     /// A decision of the life before a restart.
     pub(super) fn recall(&mut self, recalled: &Recalled) {
-        let Recalled { trace, remembered } = *recalled;
+        let Recalled {
+            trace, remembered, ..
+        } = *recalled;
+        let left = recalled.left.clone();
+        let left = left.filter(|_| !self.parts.settings.late_evidence.is_empty());
         let owner = self.owner_of_trace(trace);
         let Some(partition) = self.partitions.get_mut(owner) else {
             return;
         };
         match &mut partition.table {
             Some(table) => table.recall(trace, remembered, remembered.last_second),
-            None => partition.memory.insert(trace, remembered),
+            None => {
+                partition.memory.insert(trace, remembered);
+                if let Some(left) = left {
+                    partition.memory.leave(trace, left, recalled.late);
+                }
+            }
         }
     }
 

@@ -24,6 +24,8 @@ use std::time::Duration;
 mod budgets;
 mod calls;
 mod front;
+mod late_evidence;
+mod long_traces;
 mod long_waits;
 
 const WAIT: u64 = 3;
@@ -60,6 +62,7 @@ struct Rig {
     sampler: Sampler,
     policies: Vec<PolicySpec>,
     wait: u64,
+    idle: Option<Idle>,
     program: Program,
     atoms: Arc<crate::rules::Atoms>,
     services: Arc<Services>,
@@ -134,7 +137,10 @@ impl Rig {
             id: "traces".into(),
             decision_wait: WAIT,
             decision_wait_after_root: None,
+            idle: None,
+            early_keep: false,
             late_window: WINDOW,
+            late_evidence: vec![],
             max_trace_spans: 1000,
             max_trace_bytes: u64::MAX,
             skeleton_cap: 32 << 20,
@@ -147,7 +153,7 @@ impl Rig {
             drop_at_stop: false,
         };
         change(&mut sampler);
-        let wait = sampler.decision_wait;
+        let (wait, idle) = (sampler.decision_wait, sampler.idle);
         let open = OpenSampler::open(&directory, sampler, &["sink".into()]).unwrap();
         let (beyond, stamp) = open.resume_after();
         let services = Arc::new(Services::new(&memory));
@@ -189,6 +195,7 @@ impl Rig {
             sampler,
             policies,
             wait,
+            idle,
             program,
             atoms,
             services,
@@ -260,6 +267,7 @@ impl Rig {
             sampler,
             policies,
             wait: decision_wait,
+            idle,
             program,
             atoms,
             services,
@@ -284,6 +292,7 @@ impl Rig {
             atoms: &atoms,
             services: &services,
             decision_wait,
+            idle,
             front: &front,
         };
         let report = check(&directory, &checked).unwrap();

@@ -66,6 +66,8 @@ pub(crate) struct Worker {
     pub(super) partitions: Vec<Partition>,
     pub(super) percentiles: Percentiles,
     pub(super) limits: Limits,
+    /// Policies that keep early.
+    pub(super) early: Vec<usize>,
     /// What budgets answered for the trace in hand.
     pub(super) answers: Vec<u64>,
     /// Log time at which budgets are asked: that of the tick, or now.
@@ -124,11 +126,16 @@ impl Worker {
         };
         let owners = strict.map_or(parts.partitions, |strict| strict.shards);
         let limits = parts.program.limits();
+        let early = match parts.settings.early_keep {
+            true => parts.program.early_policies(),
+            false => Vec::new(),
+        };
         let percentiles = Percentiles::new(parts.program.percentiles(), recovered.stamp);
         let mut worker = Self {
             partitions: (0..owners).map(partition).collect(),
             percentiles,
             limits,
+            early,
             answers: Vec::new(),
             budget_time: tick * SECOND,
             blocked: VecDeque::new(),

@@ -236,3 +236,25 @@ fn policies() {
     assert!(matches!(&children[1].kind, PolicyKind::Not(child) if child.kind == latency(5, 0)));
     assert!(matches!(kind("drop"), PolicyKind::Drop(children) if children.len() == 1));
 }
+
+#[test]
+fn long_traces() {
+    let config = sample("long-traces.yaml");
+    let found = config.instances.iter().map(|pipeline| {
+        let sampler = &pipeline.sampler;
+        let seconds = |wait: Option<Duration>| wait.map(|wait| wait.as_secs());
+        (
+            seconds(sampler.idle_wait),
+            seconds(sampler.decision_wait_after_root_received),
+            seconds(sampler.max_age),
+            sampler.early_keep,
+        )
+    });
+    let expected = [
+        (Some(60), Some(6), Some(600), true),
+        (Some(90), None, Some(3600), false),
+        (Some(60), Some(6), Some(600), false),
+        (Some(1500), None, Some(1500), true),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}

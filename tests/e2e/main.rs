@@ -9,8 +9,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod canary;
 mod embed;
+mod erase;
 mod exporters;
+mod late_evidence;
+mod leaving;
+mod long_traces;
 mod pipelines;
 mod processors;
 mod receivers;

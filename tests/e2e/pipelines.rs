@@ -5,6 +5,7 @@ use crate::support::ports;
 use crate::support::sender::{get, send_grpc};
 use crate::support::sink::Sink;
 use crate::support::spans::{assert_same, flatten};
+use crate::support::texts::of_spans;
 use crate::support::traffic::request;
 use crate::support::wait::until;
 use http::StatusCode;
@@ -138,6 +139,56 @@ fn every_file_has_a_test() {
     names.sort();
     assert_eq!(
         names,
-        ["collector-user.yaml", "llm-gateway.yaml", "minimal.yaml"]
+        [
+            "collector-user.yaml",
+            "judge.yaml",
+            "llm-gateway.yaml",
+            "minimal.yaml",
+            // Started in tests/kafka, which has a broker.
+            "sidecar-to-kafka.yaml"
+        ]
     );
+}
+
+/// The judge gets the text, the backend a hash of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn judge() {
+    let (backend, judge) = (Sink::http(), Sink::http());
+    let place = Place::with_file(&file("pipelines/judge.yaml"), |place| {
+        [own_ports(place), own_directory(place)].concat()
+    });
+    let place = place
+        .environment(
+            "TRACES_ENDPOINT",
+            format!("http://127.0.0.1:{}", backend.port()),
+        )
+        .environment(
+            "JUDGE_ENDPOINT",
+            format!("http://127.0.0.1:{}", judge.port()),
+        )
+        .environment("REDACT_KEY", "0123456789abcdef");
+    let (code, printed) = run_to_end(&mut place.command("validate"));
+    assert_eq!(code, Some(0), "{printed}");
+    let mut daemon = place.start().await;
+    for part in 0..2 {
+        send_grpc(daemon.grpc, request(10..11, part)).await;
+    }
+    until("both have the failed trace", || {
+        backend.count() >= 2 && judge.count() >= 2
+    })
+    .await;
+    assert!(daemon.terminate().await.0.success());
+    let prompts = |sink: &Sink| {
+        let spans = sink.spans();
+        let texts = spans
+            .iter()
+            .flat_map(|span| of_spans(&span.message(), "gen_ai.input.messages"));
+        texts.collect::<Vec<_>>()
+    };
+    let hidden = prompts(&backend);
+    assert_eq!(hidden.len(), 2);
+    assert!(hidden.iter().all(|text| text.starts_with("hmac-sha256:")));
+    let shown = prompts(&judge);
+    assert_eq!(shown.len(), 2);
+    assert!(shown.iter().all(|text| text.starts_with("问题 10: word")));
 }

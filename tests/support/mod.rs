@@ -2,6 +2,7 @@
 //! that can be told apart, and readers of the daemon's metrics.
 
 pub(crate) mod daemon;
+pub(crate) mod files;
 pub(crate) mod fixtures;
 pub(crate) mod ledger;
 pub(crate) mod ports;
@@ -10,5 +11,6 @@ pub(crate) mod recipe;
 pub(crate) mod sender;
 pub(crate) mod sink;
 pub(crate) mod spans;
+pub(crate) mod texts;
 pub(crate) mod traffic;
 pub(crate) mod wait;

@@ -122,7 +122,8 @@ fn decided(page: &Page, samplers: &[SamplerSource]) {
                 | Evidence::TooLarge
                 | Evidence::Evicted
                 | Evidence::Discarded
-                | Evidence::Late,
+                | Evidence::Late
+                | Evidence::Amendment,
                 _,
             ) => continue,
             (_, true) => &mut kept,

@@ -8,7 +8,7 @@ use crate::admin::sources::SamplerSource;
 use crate::sampler::{Delivery, GoneExporter, SamplerStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const STATES: usize = 12;
+const STATES: usize = 13;
 
 /// What one exporter of one pipeline owes for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,14 +29,14 @@ impl Ledger {
                 ("undecided", get(&stats.undecided)),
                 ("dropped", get(&stats.dropped)),
                 ("dropped_pressure", get(&stats.dropped_pressure)),
-                // Nothing leaves spans out of a kept trace yet.
-                ("thinned", 0),
+                ("thinned", state.thinned),
                 ("filtered", state.filtered + get(&stats.filtered)),
                 ("duplicate", state.duplicate),
                 ("rejected", state.rejected),
                 ("expired", state.expired + get(&stats.expired)),
                 ("lost", state.lost),
-                ("not_routed", get(&stats.not_routed)),
+                ("erased", state.erased),
+                ("not_routed", state.not_routed + get(&stats.not_routed)),
             ],
         }
     }

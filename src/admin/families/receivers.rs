@@ -1,11 +1,12 @@
 //! What came in, and what was refused at the door.
 
 use crate::admin::inventory::{
-    ACCEPTED_SPANS, RECEIVED_BYTES, REFUSED_REQUESTS, REFUSED_SPANS, REQUESTS,
+    ACCEPTED_SPANS, KAFKA_DEAD_LETTERS, KAFKA_LAG, KAFKA_LOST, KAFKA_PARTITIONS, KAFKA_REBALANCES,
+    RECEIVED_BYTES, REFUSED_REQUESTS, REFUSED_SPANS, REQUESTS,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::Sources;
-use crate::receivers::{RefusalReason, Transport};
+use crate::receivers::{KafkaStats, RefusalReason, Transport};
 
 pub(super) fn fill(page: &Page, sources: &Sources) {
     for receiver in &sources.receivers {
@@ -21,5 +22,18 @@ pub(super) fn fill(page: &Page, sources: &Sources) {
                 page.count(&REFUSED_REQUESTS, &labels, stats.refused(reason));
             }
         }
+        kafka(page, &receiver.id, receiver.stats.kafka());
     }
+}
+
+/// Nothing where no partition ever came.
+fn kafka(page: &Page, receiver: &str, stats: &KafkaStats) {
+    if stats.rebalances() == 0 {
+        return;
+    }
+    page.amount(&KAFKA_LAG, &[receiver], stats.lag());
+    page.amount(&KAFKA_PARTITIONS, &[receiver], stats.partitions());
+    page.count(&KAFKA_REBALANCES, &[receiver], stats.rebalances());
+    page.count(&KAFKA_LOST, &[receiver], stats.lost());
+    page.count(&KAFKA_DEAD_LETTERS, &[receiver], stats.dead_lettered());
 }

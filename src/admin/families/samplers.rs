@@ -3,8 +3,8 @@
 use super::seconds_between;
 use crate::admin::inventory::{
     DAMAGED, DECIDE_LAG, DECISION_BYTES, DECISION_IDS, DECISION_LOG_BYTES, DECISION_LOG_MAX,
-    DECISIONS, ENTRY_ERRORS, FORGOTTEN, LATE_SPANS, SKELETON_BYTES, TRACES, UNDECIDED_SPANS,
-    UNDECIDED_TRACES, WORKER_LAG, WORKER_UNREAD,
+    DECISIONS, ENTRY_ERRORS, FORGOTTEN, LATE_SPANS, NOT_RESTORED, RESTORED_SPANS, SKELETON_BYTES,
+    TRACES, UNDECIDED_SPANS, UNDECIDED_TRACES, WORKER_LAG, WORKER_UNREAD,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::SamplerSource;
@@ -20,6 +20,8 @@ pub(super) fn fill(page: &Page, samplers: &[SamplerSource], log: &LogStats) {
             (&FORGOTTEN, &stats.forgotten),
             (&DAMAGED, &stats.damaged),
             (&ENTRY_ERRORS, &stats.entry_errors),
+            (&RESTORED_SPANS, &stats.restored),
+            (&NOT_RESTORED, &stats.not_restored),
         ];
         counters
             .into_iter()

@@ -3,10 +3,16 @@
 use super::Key;
 use super::Shape::{self, Block, Duration, Flag, Headers, Many, Text, Whole, Words};
 use super::delivery::{QUEUE, RETRY, TLS_CLIENT};
+use super::kafka::{
+    BROKERS, CANONICAL, CLIENT_ID, CONN_IDLE, KAFKA_AUTH, KAFKA_ENCODINGS, KAFKA_METADATA,
+};
+use super::redact::REDACT;
 
 const COMPRESSIONS: &[&str] = &["gzip", "zstd", "none", ""];
 const ABOUT_RETRY: &str = "When a batch that failed is tried again.";
 const ABOUT_QUEUE: &str = "The decision log is the queue; this is how it is emptied.";
+
+const ABOUT_REDACT: &str = "What is taken out before anything leaves by this exporter; nothing.";
 
 const KEEPALIVE: Shape = Block(&[
     Key::new(
@@ -42,6 +48,7 @@ const OTLP_GRPC: Shape = Block(&[
     Key::new("timeout", Duration, "Time for one try; 5s."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
+    Key::new("redact", REDACT, ABOUT_REDACT),
     Key::ignored("read_buffer_size"),
     Key::ignored("write_buffer_size"),
 ]);
@@ -74,6 +81,7 @@ const OTLP_HTTP: Shape = Block(&[
     Key::new("timeout", Duration, "Time for one try; 30s."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
+    Key::new("redact", REDACT, ABOUT_REDACT),
     Key::ignored("metrics_endpoint"),
     Key::ignored("logs_endpoint"),
     Key::ignored("profiles_endpoint"),
@@ -84,6 +92,95 @@ const OTLP_HTTP: Shape = Block(&[
     Key::ignored("force_attempt_http2"),
     Key::ignored("http2_read_idle_timeout"),
     Key::ignored("http2_ping_timeout"),
+]);
+
+const KAFKA_TRACES: Shape = Block(&[
+    Key::new("topic", Text, "The topic; otlp_spans."),
+    Key::new("encoding", Words(KAFKA_ENCODINGS), "otlp_proto."),
+]);
+
+const STICKY_KEY: Shape = Block(&[Key::new(
+    "hasher",
+    Words(&["sarama_compat", "murmur2"]),
+    "sarama_compat: as the Collector and Sarama; murmur2: as Java's clients.",
+)]);
+
+const PARTITIONER: Shape = Block(&[Key::new(
+    "sticky_key",
+    STICKY_KEY,
+    "A key belongs to one partition.",
+)]);
+
+const PRODUCER: Shape = Block(&[
+    Key::new(
+        "max_message_bytes",
+        Whole,
+        "Bytes of one record before compression; 1000000.",
+    ),
+    Key::new(
+        "required_acks",
+        Whole,
+        "-1: all in-sync replicas have a record (the default here), 1: the leader, 0: nobody says so.",
+    ),
+    Key::new(
+        "compression",
+        Words(&["none", "", "gzip", "snappy", "lz4", "zstd"]),
+        "none.",
+    ),
+    Key::new("compression_params", PARAMETERS, "Of the compression."),
+    Key::new(
+        "flush_max_messages",
+        Whole,
+        "Records of one request; 10000.",
+    ),
+    Key::new(
+        "allow_auto_topic_creation",
+        Flag,
+        "The broker may make a missing topic; true.",
+    ),
+    Key::new(
+        "linger",
+        Duration,
+        "How long a partition waits for more records; 10ms.",
+    ),
+    Key::ignored("max_broker_write_bytes"),
+]);
+
+const KAFKA: Shape = Block(&[
+    BROKERS,
+    CLIENT_ID,
+    CANONICAL,
+    CONN_IDLE,
+    KAFKA_METADATA,
+    Key::new("tls", TLS_CLIENT, "TLS; without it clear text."),
+    KAFKA_AUTH,
+    Key::new(
+        "traces",
+        KAFKA_TRACES,
+        "The topic and what its records are.",
+    ),
+    Key::new(
+        "partition_traces_by_id",
+        Flag,
+        "A record for each trace, its id as the key; otherwise one for each batch.",
+    ),
+    Key::new(
+        "record_partitioner",
+        PARTITIONER,
+        "Which partition a key belongs to.",
+    ),
+    Key::new("producer", PRODUCER, "Sizes, acknowledgement, compression."),
+    Key::new("timeout", Duration, "Time for one record to arrive; 5s."),
+    Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
+    Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
+    Key::ignored("protocol_version"),
+    Key::ignored("logs"),
+    Key::ignored("metrics"),
+    Key::ignored("profiles"),
+    Key::ignored("include_metadata_keys"),
+    Key::ignored("partition_metrics_by_resource_attributes"),
+    Key::ignored("partition_logs_by_resource_attributes"),
+    Key::ignored("partition_logs_by_trace_id"),
 ]);
 
 const ROTATION: Shape = Block(&[
@@ -125,6 +222,7 @@ const FILE: Shape = Block(&[
     Key::new("directory_permissions", Text, "In octal digits; \"0755\"."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
+    Key::new("redact", REDACT, ABOUT_REDACT),
     Key::new("group_by", GROUPS, "Taken when it is off."),
     Key::ignored("flush_interval"),
 ]);
@@ -148,6 +246,7 @@ const DEBUG: Shape = Block(&[
     ),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
+    Key::new("redact", REDACT, ABOUT_REDACT),
     Key::ignored("use_internal_logger"),
 ]);
 
@@ -156,6 +255,7 @@ pub(crate) const EXPORTERS: Shape = Shape::Components(&[
     Key::new("otlp_grpc", OTLP_GRPC, "OTLP over gRPC."),
     Key::new("otlphttp", OTLP_HTTP, "OTLP over HTTP."),
     Key::new("otlp_http", OTLP_HTTP, "OTLP over HTTP."),
+    Key::new("kafka", KAFKA, "OTLP records of a Kafka topic."),
     Key::new("file", FILE, "OTLP JSON lines in a file."),
     Key::new("debug", DEBUG, "Prints what is exported."),
 ]);

@@ -7,9 +7,11 @@
 mod call_rules;
 mod delivery;
 mod exporters;
+mod kafka;
 mod policies;
 mod processors;
 mod receivers;
+mod redact;
 mod sampler;
 mod service;
 mod shape;

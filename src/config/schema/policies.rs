@@ -244,7 +244,7 @@ const TOP_TYPES: &[&str] = &[
 
 /// The keys of a policy: those of the leaves, then what combines. Blocks of other types are taken without effect.
 macro_rules! policy {
-    ($types:expr, $not:expr, $and:expr, $drop:expr, $composite:expr) => {
+    ($types:expr, $not:expr, $and:expr, $drop:expr, $composite:expr $(, $more:expr)*) => {
         Block(&[
             Key::new("name", Text, "Unique at the top level."),
             Key::new("type", Words($types), "Which of the blocks counts."),
@@ -367,6 +367,7 @@ macro_rules! policy {
                 Shape::Shared("ottl", &OTTL_KEYS),
                 "A condition on any span or event.",
             ),
+            $($more,)*
         ])
     };
 }
@@ -415,4 +416,15 @@ const COMPOSITE: Shape = Block(&[
     ),
 ]);
 
-pub(crate) const POLICY: Shape = policy!(TOP_TYPES, NOT, AND, DROP, COMPOSITE);
+const EXPORT_TO: Key = Key::new(
+    "export_to",
+    Many(&Text),
+    "Exporters that get these traces, and of all others none but those that name them.",
+);
+const EVALUATE: Key = Key::new(
+    "evaluate_percentage",
+    Number,
+    "So many percent of these traces go to export_to; 100.",
+);
+
+pub(crate) const POLICY: Shape = policy!(TOP_TYPES, NOT, AND, DROP, COMPOSITE, EXPORT_TO, EVALUATE);

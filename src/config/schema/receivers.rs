@@ -2,7 +2,11 @@
 
 use super::Key;
 use super::Shape::{self, Block, Duration, Flag, Headers, Many, Size, Text, Whole, Words};
-use super::delivery::TLS_SERVER;
+use super::delivery::{TLS_CLIENT, TLS_SERVER};
+use super::kafka::{
+    BROKERS, CANONICAL, CLIENT_ID, CONN_IDLE, KAFKA_AUTH, KAFKA_ENCODINGS, KAFKA_METADATA,
+};
+use super::redact::REDACT;
 
 const TRANSPORTS: &[&str] = &["tcp", "tcp4", "tcp6"];
 const ENCODINGS: &[&str] = &["", "gzip", "zstd", "zlib", "deflate"];
@@ -146,11 +150,125 @@ const PROTOCOLS: Shape = Block(&[
     Key::new("http", HTTP, "OTLP over HTTP."),
 ]);
 
-const OTLP: Shape = Block(&[Key::new(
-    "protocols",
-    PROTOCOLS,
-    "At least one; a key without a value has its defaults.",
-)]);
+const OTLP: Shape = Block(&[
+    Key::new(
+        "protocols",
+        PROTOCOLS,
+        "At least one; a key without a value has its defaults.",
+    ),
+    Key::new(
+        "redact",
+        REDACT,
+        "What is taken out before anything is stored, and before rules see it; nothing.",
+    ),
+]);
 
-pub(crate) const RECEIVERS: Shape =
-    Shape::Components(&[Key::new("otlp", OTLP, "OTLP over gRPC and HTTP.")]);
+const KAFKA_TRACES: Shape = Block(&[
+    Key::new(
+        "topics",
+        Many(&Text),
+        "The topics; otlp_spans. One that begins with ^ is a regular expression.",
+    ),
+    Key::new("encoding", Words(KAFKA_ENCODINGS), "otlp_proto."),
+]);
+
+const AUTOCOMMIT: Shape = Block(&[
+    Key::new("enable", Flag, "Always true."),
+    Key::new("interval", Duration, "How often offsets are committed; 1s."),
+]);
+
+const HEADER_EXTRACTION: Shape = Block(&[
+    Key::new("extract_headers", Flag, "Always false."),
+    Key::ignored("headers"),
+]);
+
+const STRATEGIES: Shape = Many(&Words(&["cooperative-sticky", "range", "roundrobin"]));
+
+const KAFKA: Shape = Block(&[
+    BROKERS,
+    CLIENT_ID,
+    CANONICAL,
+    CONN_IDLE,
+    KAFKA_METADATA,
+    Key::new("tls", TLS_CLIENT, "TLS; without it clear text."),
+    KAFKA_AUTH,
+    Key::new(
+        "traces",
+        KAFKA_TRACES,
+        "The topics and what their records are.",
+    ),
+    Key::new(
+        "group_id",
+        Text,
+        "Members of a group share the partitions; otel-collector.",
+    ),
+    Key::new(
+        "group_instance_id",
+        Text,
+        "A member that comes back in time under this name keeps its partitions.",
+    ),
+    Key::new("rack_id", Text, "Read from the nearest replica."),
+    Key::new(
+        "initial_offset",
+        Words(&["latest", "earliest"]),
+        "Where a group begins that has committed nothing; latest.",
+    ),
+    Key::new(
+        "session_timeout",
+        Duration,
+        "A silent member is dead after this time; 10s.",
+    ),
+    Key::new(
+        "heartbeat_interval",
+        Duration,
+        "How often a member says that it lives; 3s.",
+    ),
+    Key::new(
+        "group_rebalance_strategies",
+        STRATEGIES,
+        "How partitions are dealt out; cooperative-sticky.",
+    ),
+    Key::new(
+        "group_rebalance_strategy",
+        STRATEGIES,
+        "The same, with one.",
+    ),
+    Key::new("min_fetch_size", Whole, "Bytes that a broker waits for; 1."),
+    Key::new("max_fetch_wait", Duration, "For at most this long; 250ms."),
+    Key::new("max_fetch_size", Whole, "Bytes of one answer; 1048576."),
+    Key::new(
+        "max_partition_fetch_size",
+        Whole,
+        "Bytes of one partition in an answer; 1048576.",
+    ),
+    Key::new("autocommit", AUTOCOMMIT, "When offsets are committed."),
+    Key::new(
+        "dead_letter_topic",
+        Text,
+        "Where records go that are no OTLP; without it they are counted and passed over.",
+    ),
+    Key::new(
+        "redact",
+        REDACT,
+        "What is taken out before anything is stored, and before rules see it; nothing.",
+    ),
+    Key::new(
+        "header_extraction",
+        HEADER_EXTRACTION,
+        "Taken when it is off.",
+    ),
+    Key::ignored("protocol_version"),
+    Key::ignored("logs"),
+    Key::ignored("metrics"),
+    Key::ignored("profiles"),
+    Key::ignored("message_marking"),
+    Key::ignored("error_backoff"),
+    Key::ignored("partition_processing"),
+    Key::ignored("use_leader_epoch"),
+    Key::ignored("telemetry"),
+]);
+
+pub(crate) const RECEIVERS: Shape = Shape::Components(&[
+    Key::new("otlp", OTLP, "OTLP over gRPC and HTTP."),
+    Key::new("kafka", KAFKA, "OTLP records of Kafka topics."),
+]);

@@ -93,6 +93,26 @@ const TAIL_SAMPLING: Shape = Block(&[
         Duration,
         "From the root span to the decision; off.",
     ),
+    Key::new(
+        "idle_wait",
+        Duration,
+        "From a trace's last span to its decision, in place of decision_wait; off.",
+    ),
+    Key::new(
+        "max_age",
+        Duration,
+        "A trace that never rests is decided at this age; 10m where idle_wait is set.",
+    ),
+    Key::new(
+        "early_keep",
+        Flag,
+        "A trace that a policy keeps whatever comes is kept at once.",
+    ),
+    Key::new(
+        "preset",
+        Words(&["llm"]),
+        "llm: idle_wait 1m, decision_wait_after_root_received 6s, max_age 10m, early_keep where the policies allow it.",
+    ),
     Key::new("num_traces", Whole, "Undecided traces at once; no limit."),
     Key::new(
         "decision_cache",
@@ -134,7 +154,21 @@ const TAIL_SAMPLING: Shape = Block(&[
         LLM_METRICS,
         "Count and measure the model calls of all traces; off.",
     ),
+    Key::new(
+        "late_evidence",
+        Block(&[Key::new(
+            "policies",
+            Many(&Text),
+            "Names of policies that test spans.",
+        )]),
+        "Late spans that match one of these policies bring their dropped trace back; off.",
+    ),
     Key::new("policies", Many(&POLICY), "The rules."),
+    Key::new(
+        "thinning",
+        Many(&THINNING),
+        "Which spans of kept traces do not leave; none.",
+    ),
     Key::new(
         "buffer",
         BUFFER,
@@ -162,6 +196,29 @@ const TAIL_SAMPLING: Shape = Block(&[
         "Limits are divided by it, and traces among as many; 1.",
     ),
     Key::ignored("expected_new_traces_per_sec"),
+]);
+
+const THINNING: Shape = Block(&[
+    Key::new(
+        "spans",
+        Text,
+        "name =~ \"regular expression\", name == \"name\", or a name in which * is any text.",
+    ),
+    Key::new(
+        "keep_percentage",
+        Shape::Number,
+        "So many percent of these spans leave.",
+    ),
+    Key::new(
+        "fold_repeated",
+        Whole,
+        "Siblings of one name leave as one span when there are at least so many.",
+    ),
+    Key::new(
+        "unless_kept_by",
+        Many(&Text),
+        "Policies whose traces leave whole, as far as this rule goes.",
+    ),
 ]);
 
 const BATCH: Shape = Block(&[

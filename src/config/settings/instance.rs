@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::Gates;
+use crate::exporters::Route;
 use crate::log::{LogSettings, MemorySettings, OnFull};
 use crate::rules::{PolicySpec, Release, Semantics};
+use crate::thinning::ThinningRule;
 
 /// Which behaviour wins where the Collector loses data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,10 +33,17 @@ pub enum SamplingStrategy {
 pub struct InstanceSettings {
     /// `tail_sampling` or `tail_sampling/name`.
     pub id: String,
-    /// Log time from a trace's first span to its decision; whole seconds, at least 1. The Collector's default 30 s.
+    /// Log time from a trace's first span to its decision; whole seconds, at least 1. The Collector's default 30 s. Without
+    /// effect with [`Self::idle_wait`].
     pub decision_wait: Duration,
     /// Whole seconds from the root span to the decision (0: the next tick); none: off.
     pub decision_wait_after_root_received: Option<Duration>,
+    /// Log time from a trace's last span to its decision (ours); whole seconds, at least 1; none: off.
+    pub idle_wait: Option<Duration>,
+    /// Log time from a trace's first span, at which it is decided on what it has (ours). Set where [`Self::idle_wait`] is.
+    pub max_age: Option<Duration>,
+    /// A trace that a policy keeps whatever comes is kept at once (ours).
+    pub early_keep: bool,
     /// Undecided traces at once; none: no limit. Under [`Compat::Strict`] the Collector's 50,000.
     pub num_traces: Option<u64>,
     /// `decision_cache.sampled_cache_size`: ids; 0 = not set. Late spans follow the decision anyway, except under
@@ -56,6 +65,8 @@ pub struct InstanceSettings {
     pub late_window: Duration,
     /// Model calls are counted and measured (ours), with at most so many series; none: off.
     pub llm_metrics: Option<usize>,
+    /// Names of the policies that bring a dropped trace back when a late span matches (ours); off unless set.
+    pub late_evidence: Vec<String>,
     /// When policies are asked.
     pub sampling_strategy: SamplingStrategy,
     /// Limits and tables are divided by this; 1 to 256.
@@ -64,6 +75,10 @@ pub struct InstanceSettings {
     pub compat_version: Release,
     /// In the order of the file.
     pub policies: Vec<PolicySpec>,
+    /// Which exporters policies name.
+    pub routes: Vec<Route>,
+    /// Which spans of kept traces do not leave.
+    pub thinning: Vec<ThinningRule>,
     /// The buffer, shared by all instances.
     pub log: LogSettings,
     /// Memory caps, shared by all instances.

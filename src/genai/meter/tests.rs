@@ -46,7 +46,12 @@ pub(crate) fn full() -> Meter {
     record.fold(&tool);
     let meter = Meter::new(10);
     meter.observe(&observation(&record, "m", None));
-    meter.observe_score(&ScoreObservation { evaluation: "e", environment: "", service: "", value: 0.5 });
+    meter.observe_score(&ScoreObservation {
+        evaluation: "e",
+        environment: "",
+        service: "",
+        value: 0.5,
+    });
     meter
 }
 

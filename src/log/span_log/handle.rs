@@ -13,7 +13,7 @@ use crate::log::api::{Append, Appended, Feed, Log};
 use crate::log::cache::Cache;
 use crate::log::directory::Directory;
 use crate::log::errors::{LogError, ReadError};
-use crate::log::piece::{PIECE_HEADER, checked_body};
+use crate::log::piece::{PIECE_HEADER, checked_body, is_erased};
 use crate::log::refs::Ref;
 use crate::log::services::Services;
 use crate::log::settings::{LogSettings, MemorySettings};
@@ -149,7 +149,12 @@ impl<A: Send + Sync + 'static> Log<A> for SpanLog<A> {
             .checked_add(PIECE_HEADER as u32)
             .ok_or_else(damaged)?;
         let piece = self.core.stream.read_at(place.position, offset, length)?;
-        checked_body(&piece).ok_or_else(damaged)
+        let body = checked_body(&piece).ok_or_else(damaged)?;
+        if is_erased(&piece) {
+            let position = place.position;
+            return Err(ReadError::Erased { position });
+        }
+        Ok(body)
     }
 
     fn settle(&self, refs: &mut dyn Iterator<Item = Ref>) {

@@ -2,7 +2,7 @@
 //!
 //! Used for the spans and for each instance's decision log. Invariants: a position, once given, names the same bytes for
 //! ever; a frame is visible whole or not at all, and only when the set durability holds for it; stamps never step back;
-//! nothing is ever written below the end. What a position means and when it may go is the owner's business.
+//! nothing is ever written below the end but by an erasure (`rewrite`). What a position means and when it may go is the owner's business.
 
 mod append;
 mod handle;
@@ -10,6 +10,7 @@ mod handle;
 mod model;
 mod reader;
 mod recover;
+mod rewrite;
 mod roll;
 mod scan;
 mod sealer;
@@ -19,3 +20,4 @@ mod tests;
 
 pub use handle::{SegmentInfo, Stream, StreamSettings};
 pub use reader::StreamReader;
+pub(crate) use rewrite::{frame_with, put_frame, wipe_unused, write};

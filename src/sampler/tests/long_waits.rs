@@ -62,7 +62,7 @@ fn start(place: &Path, now: u64, other: bool) -> Rig {
 }
 
 /// What a kill leaves: what refers to other files first, so that it never refers to what comes too late.
-fn copy(from: &Path) -> TempDir {
+pub(super) fn copy(from: &Path) -> TempDir {
     let place = tempfile::tempdir().unwrap();
     for part in ["meta", "positions", "decisions", "spans"] {
         copy_tree(&from.join(part), &place.path().join(part));

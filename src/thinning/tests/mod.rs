@@ -1,0 +1,5 @@
+//! Thinning against the same done to prost's types, and single cases.
+
+mod property;
+mod table;
+mod traces;
