@@ -85,6 +85,13 @@ impl ExprVisitor for Selectors {
     }
 }
 
+/// Metrics that a query asks for.
+pub(crate) fn metrics_of(query: &str) -> Vec<String> {
+    let mut selectors = Selectors::default();
+    walk_expr(&mut selectors, &parser::parse(query).unwrap()).unwrap();
+    selectors.0.into_iter().map(|(name, _)| name).collect()
+}
+
 #[derive(Deserialize)]
 struct Alerts {
     groups: Vec<Group>,

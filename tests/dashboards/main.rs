@@ -7,6 +7,7 @@
     reason = "a test may fail where it stands"
 )]
 
+mod calls;
 mod fresh;
 mod grafana;
 mod known;
@@ -15,6 +16,7 @@ mod live;
 mod load;
 mod panels;
 mod prometheus;
+mod scrape;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "each test program uses its part")]
 mod support;
