@@ -12,7 +12,7 @@ SOAK_SECONDS ?= 3600
 VENV := .venv
 export TAILWATER_VENV := $(CURDIR)/$(VENV)
 
-.PHONY: run build test lint fuzz bench compare compat soak clean venv
+.PHONY: run build test lint fuzz bench compare compat dashboards soak clean venv
 
 # Starts the daemon: OTLP on localhost:4317 (gRPC) and localhost:4318 (HTTP), kept traces to the console.
 run:
@@ -44,6 +44,11 @@ compat:
 # Beside the real Collector, on one machine and one load. Needs Go; quiet cores make it worth reading.
 compare:
 	TAILWATER_COLLECTOR=$$(tests/compat/peer/build | head -1) $(CARGO) bench --locked --bench compare
+
+# Every panel of the dashboards against a real Prometheus, and the alerts with promtool. Needs Go; some minutes at first.
+dashboards:
+	TAILWATER_PROMETHEUS=$$(dashboards/peer/build) $(CARGO) test --locked --test dashboards -- --ignored --nocapture every_panel \
+	  2>&1 | tee dashboards/last-run.txt
 
 # The end-to-end tests again and again, for as long as SOAK_SECONDS says.
 soak: venv

@@ -11,7 +11,8 @@ Printed from the table in `src/admin/inventory.rs`; a test keeps it so. Served a
 
 Names are exactly as here. `otelcol_*` are the Collector's, with its labels, where the meaning is the same.
 Counters begin at 0 with the process; the ledger's states go on from where the directory stood. Metrics marked with \\* appear
-with their first event, those with \\*\\* so and only under `compat: strict`, with a feature gate or a Kafka receiver.
+with their first event, those with \\*\\* so and only under `compat: strict`, with a feature gate, a Kafka receiver, or (`gen_ai_*`,
+`tailwater_llm_*`) with `llm_metrics`. A scraper that accepts OpenMetrics gets it, with exemplars that lead to kept traces.
 
 | metric | type | unit | labels | meaning |
 | --- | --- | --- | --- | --- |

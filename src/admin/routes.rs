@@ -2,15 +2,14 @@
 
 use super::board::Board;
 use super::health_check;
+use super::openmetrics::Format;
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use std::sync::Arc;
 
-/// Prometheus' text format.
-const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 const PLAIN: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 
@@ -33,7 +32,7 @@ fn probes() -> Router<Arc<Board>> {
         .route("/readyz", get(readyz))
 }
 
-async fn metrics(State(board): State<Arc<Board>>) -> Response {
+async fn metrics(State(board): State<Arc<Board>>, headers: HeaderMap) -> Response {
     let Some(metrics) = board.metrics() else {
         return page(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -41,9 +40,13 @@ async fn metrics(State(board): State<Arc<Board>>) -> Response {
             "starting or stopping\n".to_owned(),
         );
     };
+    let accept = headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok());
+    let format = Format::accepted(accept.unwrap_or_default());
     // It may wait for a write to the log.
-    match tokio::task::spawn_blocking(move || metrics.render()).await {
-        Ok(text) => page(StatusCode::OK, TEXT_FORMAT, text),
+    match tokio::task::spawn_blocking(move || metrics.render(format)).await {
+        Ok(text) => page(StatusCode::OK, format.content_type(), text),
         Err(_) => page(
             StatusCode::INTERNAL_SERVER_ERROR,
             PLAIN,

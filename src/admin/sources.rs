@@ -2,6 +2,7 @@
 
 use crate::clock::SharedClock;
 use crate::exporters::ExporterStats;
+use crate::genai::Meter;
 use crate::log::{Log, Services, Stream};
 use crate::otlp::IntakeBudget;
 use crate::receivers::ReceiverStats;
@@ -77,6 +78,8 @@ pub struct Sources {
     pub log: Arc<dyn Log<Scanned>>,
     /// Who is charged.
     pub services: Arc<Services>,
+    /// Metrics of model calls, where they are wanted.
+    pub meter: Option<Arc<Meter>>,
     /// What receivers hold.
     pub intake: IntakeBudget,
     /// What all may hold.

@@ -164,6 +164,7 @@ pub(crate) fn finish(instance: Instance, shared: &Shared) -> InstanceSettings {
         maximum_trace_size_bytes: instance.maximum_trace_size_bytes,
         maximum_trace_spans: instance.maximum_trace_spans,
         late_window: instance.late_window,
+        llm_metrics: instance.llm_metrics,
         late_evidence: instance.late_evidence,
         sampling_strategy: instance.sampling_strategy,
         num_shards: instance.num_shards,

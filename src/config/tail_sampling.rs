@@ -34,6 +34,7 @@ pub(crate) struct Instance {
     pub maximum_trace_size_bytes: Option<u64>,
     pub maximum_trace_spans: Option<u64>,
     pub late_window: Duration,
+    pub llm_metrics: Option<usize>,
     pub late_evidence: Vec<String>,
     pub own_keys: Vec<OwnKey>,
     pub sampling_strategy: SamplingStrategy,
@@ -89,6 +90,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         maximum_trace_size_bytes: fields.u64("maximum_trace_size_bytes").filter(|n| *n > 0),
         maximum_trace_spans: fields.u64("maximum_trace_spans").filter(|n| *n > 0),
         late_window: fields.duration("late_window").unwrap_or(LATE_WINDOW),
+        llm_metrics: llm_metrics(&mut fields),
         sampling_strategy,
         num_shards: num_shards(&mut fields),
         compat_version,
@@ -104,6 +106,20 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
     without_effect(&mut fields);
     later(&mut fields);
     Some(instance)
+}
+
+/// Series of model calls, each of which has some 200 lines on the page: far more than a fleet has models and services.
+const MAX_SERIES: u64 = 200;
+
+/// The most series, when model calls are to be measured.
+fn llm_metrics(fields: &mut Fields<'_>) -> Option<usize> {
+    let mut block = fields.fields("llm_metrics")?;
+    let wanted = block.get("max_series");
+    let most = wanted.as_ref().and_then(Item::u64);
+    if let (Some(item), Some(0)) = (&wanted, most) {
+        item.error("a whole number of at least 1");
+    }
+    usize::try_from(most.unwrap_or(MAX_SERIES)).ok()
 }
 
 /// A cache size; negative means off in the Collector.

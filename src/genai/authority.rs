@@ -85,6 +85,12 @@ impl TraceRecord {
             .map_or(0, |sums| sums.failed_tools)
     }
 
+    /// The longest call.
+    #[must_use]
+    pub fn longest_call(&self) -> Option<u64> {
+        self.of_calls()?.longest_call.time()
+    }
+
     /// The longest time to a first token.
     #[must_use]
     pub fn ttft(&self) -> Option<u64> {
@@ -151,6 +157,12 @@ impl TraceRecord {
     #[must_use]
     pub fn response_id(&self) -> Option<u64> {
         self.response_id.value()
+    }
+
+    /// Where it ran.
+    #[must_use]
+    pub fn environment(&self) -> Option<u64> {
+        self.environment.value()
     }
 
     /// A recognised span failed.

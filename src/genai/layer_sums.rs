@@ -26,6 +26,7 @@ pub(super) struct LayerSums {
     pub(super) tools: u32,
     pub(super) failed_tools: u32,
     /// Of the slowest call.
+    pub(super) longest_call: Longest,
     pub(super) ttft: Longest,
     pub(super) time_per_output_token: Longest,
 }
@@ -44,6 +45,7 @@ impl LayerSums {
                 cached: record.cached_tokens.unwrap_or(0),
                 written: record.cache_write_tokens.unwrap_or(0),
                 reasoning: record.reasoning_tokens.unwrap_or(0),
+                longest_call: Longest::of(Some(record.duration)),
                 ttft: Longest::of(record.ttft),
                 time_per_output_token: Longest::of(record.time_per_output_token),
                 ..Self::default()
@@ -82,6 +84,7 @@ impl LayerSums {
         for (sum, more) in sums {
             *sum = sum.saturating_add(more);
         }
+        self.longest_call.merge(other.longest_call);
         self.ttft.merge(other.ttft);
         self.time_per_output_token
             .merge(other.time_per_output_token);

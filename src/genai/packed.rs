@@ -63,6 +63,7 @@ impl TraceRecord {
             &mut self.request_model,
             &mut self.response_model,
             &mut self.error_type,
+            &mut self.environment,
         ] {
             if let Some(value) = pick.value() {
                 pick.value = name(value);
@@ -80,6 +81,7 @@ fn walk(record: &mut TraceRecord, cell: Cell<'_>) {
         error_type,
         conversation_id,
         response_id,
+        environment,
         queue,
         prefill,
         decode,
@@ -102,6 +104,7 @@ fn walk(record: &mut TraceRecord, cell: Cell<'_>) {
         error_type,
         conversation_id,
         response_id,
+        environment,
     ] {
         walk_pick(pick, &mut key_before, cell);
     }
@@ -135,6 +138,7 @@ fn walk_layer(sums: &mut LayerSums, cell: Cell<'_>) {
         embedded,
         tools,
         failed_tools,
+        longest_call,
         ttft,
         time_per_output_token,
     } = sums;
@@ -155,7 +159,7 @@ fn walk_layer(sums: &mut LayerSums, cell: Cell<'_>) {
     ] {
         *sum = u32::try_from(cell(u64::from(*sum))).unwrap_or(u32::MAX);
     }
-    for Longest(time) in [ttft, time_per_output_token] {
+    for Longest(time) in [longest_call, ttft, time_per_output_token] {
         *time = cell(*time);
     }
 }

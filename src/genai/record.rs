@@ -68,6 +68,8 @@ pub struct SpanRecord<T> {
     pub conversation_id: Option<T>,
     /// The provider's id of the answer.
     pub response_id: Option<T>,
+    /// Where it ran: `deployment.environment.name` of its resource, told by who knows the resource.
+    pub environment: Option<T>,
     /// Evaluations on the span.
     pub scores: Scores<T>,
 }
@@ -104,6 +106,7 @@ impl<T: Copy> SpanRecord<T> {
             tool: None,
             conversation_id: None,
             response_id: None,
+            environment: None,
             scores: Scores::default(),
         }
     }
@@ -156,6 +159,7 @@ impl<T: Copy> SpanRecord<T> {
             tool: self.tool.map(&mut name),
             conversation_id: self.conversation_id.map(&mut id),
             response_id: self.response_id.map(&mut id),
+            environment: self.environment.map(&mut name),
             scores: self.scores.map(&mut name),
         }
     }

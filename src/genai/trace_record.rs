@@ -1,6 +1,6 @@
 //! What a trace says about its model calls: a fold over the records of its spans.
 //!
-//! Of fixed size: sums for each of the six places that report calls, five texts as numbers with the key that chose them,
+//! Of fixed size: sums for each of the six places that report calls, seven texts as numbers with the key that chose them,
 //! sets as bits, the greatest engine times, and four evaluations. [`TraceRecord::merge`] is associative and commutative, so
 //! spans may come in any order and in any pieces. Who is believed is decided when it is asked, in `authority`: a call that
 //! four layers saw is four numbers here and one there.
@@ -22,6 +22,7 @@ pub struct TraceRecord {
     pub(super) error_type: Pick,
     pub(super) conversation_id: Pick,
     pub(super) response_id: Pick,
+    pub(super) environment: Pick,
     pub(super) queue: Longest,
     pub(super) prefill: Longest,
     pub(super) decode: Longest,
@@ -57,6 +58,7 @@ impl TraceRecord {
             error_type: Pick::of(record, record.error_type),
             conversation_id: Pick::of(record, record.conversation_id),
             response_id: Pick::of(record, record.response_id),
+            environment: Pick::of(record, record.environment),
             queue: Longest::of(record.queue),
             prefill: Longest::of(record.prefill),
             decode: Longest::of(record.decode),
@@ -97,6 +99,7 @@ impl TraceRecord {
         self.error_type.merge(other.error_type);
         self.conversation_id.merge(other.conversation_id);
         self.response_id.merge(other.response_id);
+        self.environment.merge(other.environment);
         self.queue.merge(other.queue);
         self.prefill.merge(other.prefill);
         self.decode.merge(other.decode);

@@ -124,6 +124,7 @@ impl Parts<'_> {
                 .collect(),
             log: self.shared.log.clone(),
             services: self.shared.services.clone(),
+            meter: self.shared.meter.clone(),
             intake: self.intakes.budget.clone(),
             caps: caps(self.budgets),
             clock,

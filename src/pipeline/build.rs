@@ -9,7 +9,7 @@ use crate::clock::SharedClock;
 use crate::config::settings::{
     Compat, Config, InstanceSettings, PipelineSettings, SamplingStrategy,
 };
-use crate::genai::Dialects;
+use crate::genai::{Dialects, Meter};
 use crate::log::{Directory, Fed, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind};
 use crate::otlp::SourceId;
 use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, layout};
@@ -82,6 +82,7 @@ pub(super) fn build(
         partitions,
         clock,
         layout: layout(rule_sets(config)),
+        meter: meter(config),
     };
     let mut samplers = Vec::new();
     let rules = rule_sets(config);
@@ -103,6 +104,15 @@ pub(super) fn build(
         gone,
         budgets,
     })
+}
+
+/// One for the process: of the pipelines that measure model calls, the one with most series.
+fn meter(config: &Config) -> Option<Arc<Meter>> {
+    let wanted = config
+        .instances
+        .iter()
+        .filter_map(|pipeline| pipeline.sampler.llm_metrics);
+    wanted.max().map(|most| Arc::new(Meter::new(most)))
 }
 
 /// The partition count to work with. Another one than the log's is taken when no trace is undecided: a trace that began
@@ -147,7 +157,12 @@ pub(crate) fn compile(config: &Config) -> Result<(Vec<Program>, Atoms), StartErr
             builder.take_zero_ids();
         }
         let compiler = Compiler::new(&mut builder, settings.semantics(config.gates));
-        programs.push(compiler.compile(&pipeline.sampler.policies)?);
+        let mut program = compiler.compile(&settings.policies)?;
+        if settings.llm_metrics.is_some() {
+            builder.want_records();
+            program.want_features();
+        }
+        programs.push(program);
     }
     let dialects = Arc::new(Dialects::with("")?);
     let text_keys = TextKeys::new(dialects.text_keys());
@@ -247,6 +262,7 @@ fn sampler_settings(
             .num_traces
             .filter(|_| settings.compat != Compat::Strict),
         span_ingest: settings.sampling_strategy == SamplingStrategy::SpanIngest,
+        llm_metrics: settings.llm_metrics.is_some(),
         strict: (settings.compat == Compat::Strict).then(|| strict(settings)),
         skeleton_cap: budgets.skeletons / instances.max(1),
         memory_cap: budgets.memory / instances.max(1),

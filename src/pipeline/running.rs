@@ -9,7 +9,7 @@ use super::health::{Health, Readiness};
 use super::receive::{Intakes, bind_all};
 use super::redacting::Redacting;
 use super::start_error::StartError;
-use crate::admin::Metrics;
+use crate::admin::{Format, Metrics};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::memory_limit;
 use crate::config::settings::{Compat, Config};
@@ -300,7 +300,7 @@ impl Pipeline {
     /// `spawn_blocking` with [`Pipeline::metrics`].
     #[must_use]
     pub fn render_metrics(&self) -> String {
-        self.metrics.render()
+        self.metrics.render(Format::Prometheus)
     }
 
     /// What [`Pipeline::render_metrics`] renders. Drop it before the directory is opened again.

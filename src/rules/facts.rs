@@ -141,6 +141,8 @@ pub struct Observer<'a> {
     text_left: usize,
     /// Some of them were not.
     text_cut: bool,
+    /// Value id of the present resource's environment.
+    environment: Option<u64>,
 }
 
 /// Text of one span that is searched: twice what a context of a million tokens holds, so that no real prompt is cut, and
@@ -184,6 +186,7 @@ impl<'a> Observer<'a> {
             spotter: atoms.dialects().map(Spotter::new),
             text_left: TEXT_BYTES,
             text_cut: false,
+            environment: None,
         }
     }
 
@@ -252,6 +255,19 @@ impl<'a> Observer<'a> {
         }
     }
 
+    /// The key of the conventions since 1.27 goes before the one that it replaced.
+    fn see_environment(&mut self, key: &[u8], value: AnyValue<'_>) {
+        let (AnyValue::Str(text), true) = (value, self.atoms.records) else {
+            return;
+        };
+        let id = || u64::from(self.atoms.values.id(text));
+        match key {
+            b"deployment.environment.name" => self.environment = Some(id()),
+            b"deployment.environment" => self.environment = self.environment.or_else(|| Some(id())),
+            _ => {}
+        }
+    }
+
     fn recognised(&mut self, record: &SpanRecord<&[u8]>) {
         let words = present(&mut self.facts);
         for (test, bit) in &self.atoms.calls {
@@ -262,7 +278,8 @@ impl<'a> Observer<'a> {
         if self.atoms.records {
             let values = &self.atoms.values;
             let name = |text: &[u8]| u64::from(values.id(text));
-            let numbered = record.map(name, hash_id);
+            let mut numbered = record.map(name, hash_id);
+            numbered.environment = self.environment;
             self.facts
                 .records
                 .push((index(self.facts.spans.len()), numbered));
@@ -456,6 +473,7 @@ impl Visitor for Observer<'_> {
         self.scratch.seen.fill(0);
         if let Some(spotter) = &mut self.spotter {
             spotter.begin_resource();
+            self.environment = None;
         }
     }
 
@@ -465,6 +483,7 @@ impl Visitor for Observer<'_> {
         }
         if let Some(spotter) = &mut self.spotter {
             spotter.resource_attribute(key, value);
+            self.see_environment(key, value);
         }
     }
 

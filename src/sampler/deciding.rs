@@ -154,6 +154,7 @@ impl Worker {
         if evidence.observes() && !self.percentiles.is_empty() {
             self.percentiles.observe(&self.seen, self.now);
         }
+        self.meter(skeleton, features.as_ref(), verdict.keep);
         Some(verdict)
     }
 

@@ -192,6 +192,7 @@ impl Worker {
         if partition.skeletons.add_piece(slot, place) {
             self.charge(service, Skeletons::CHUNK_BYTES);
         }
+        self.meter_scores(service, facts, spans.clone());
         let (program, atoms) = (&self.parts.program, &self.parts.atoms);
         if let Some(features) = program.features_of(atoms, facts, spans) {
             self.add_features(owner, slot, service, features);

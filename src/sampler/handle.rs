@@ -10,6 +10,7 @@ use super::stats::SamplerStats;
 use super::stop_signal::StopSignal;
 use super::worker::{Parts, Worker};
 use crate::clock::SharedClock;
+use crate::genai::Meter;
 use crate::log::{Directory, Log, LogError, OnFull, Services, Stream};
 use crate::otlp::SourceId;
 use crate::processors::Chain;
@@ -53,6 +54,8 @@ pub struct Shared {
     pub clock: SharedClock,
     /// What the state of a trace means: see [`layout`](crate::rules::layout).
     pub layout: u32,
+    /// Metrics of model calls.
+    pub meter: Option<Arc<Meter>>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -170,6 +173,7 @@ impl OpenSampler {
             deliveries: self.deliveries.clone(),
             gone: self.gone.clone(),
             stats: stats.clone(),
+            meter: shared.meter.clone().filter(|_| self.settings.llm_metrics),
             partitions: shared.partitions,
             clock: shared.clock.clone(),
         };

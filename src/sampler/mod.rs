@@ -27,6 +27,7 @@ mod left;
 mod links;
 mod lru;
 mod memory;
+mod metering;
 mod named;
 mod ordered_tick;
 mod owners;

@@ -67,6 +67,8 @@ pub struct SamplerSettings {
     pub span_ingest: bool,
     /// As the Collector, also where it loses: its table of traces, one for each of this many shards.
     pub strict: Option<Strict>,
+    /// Model calls of decided traces are counted and measured.
+    pub llm_metrics: bool,
     /// Bytes of skeletons.
     pub skeleton_cap: u64,
     /// Bytes of decision memory.

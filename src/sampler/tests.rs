@@ -153,6 +153,7 @@ impl Rig {
             num_traces: None,
             span_ingest: false,
             strict: None,
+            llm_metrics: false,
             decide_at_stop: false,
             drop_at_stop: false,
         };
@@ -182,6 +183,7 @@ impl Rig {
             partitions: PARTITIONS,
             clock: clock.clone(),
             layout: layout([rules]),
+            meter: None,
         };
         let sampler = open
             .with_front(front.clone())

@@ -23,6 +23,7 @@ use super::stop_signal::StopSignal;
 use super::strict::Blocked;
 use super::waiting::Waiting;
 use crate::clock::{SECOND, SharedClock};
+use crate::genai::Meter;
 use crate::log::{Account, CursorFile, Fed, Log, OnFull, ServiceId, Services, Stream};
 use crate::otlp::SourceId;
 use crate::processors::Chain;
@@ -53,6 +54,8 @@ pub(crate) struct Parts {
     /// Exporters that the config no longer has.
     pub(crate) gone: Vec<(String, Arc<Delivery>)>,
     pub(crate) stats: Arc<SamplerStats>,
+    /// Metrics of model calls, where they are wanted.
+    pub(crate) meter: Option<Arc<Meter>>,
     pub(crate) partitions: u16,
     /// To measure with.
     pub(crate) clock: SharedClock,

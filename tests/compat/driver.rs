@@ -196,7 +196,9 @@ impl<'c> Driver<'c> {
         let Some(metrics) = self.pipeline.as_ref().map(Pipeline::metrics) else {
             return BTreeMap::new();
         };
-        let page = AbortOnDropHandle::new(tokio::task::spawn_blocking(move || metrics.render()));
+        let page = AbortOnDropHandle::new(tokio::task::spawn_blocking(move || {
+            metrics.render(tailwater::admin::Format::Prometheus)
+        }));
         counters::read(&page.await.unwrap())
     }
 }

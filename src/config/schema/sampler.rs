@@ -18,6 +18,12 @@ const CACHE: Shape = Block(&[
     ),
 ]);
 
+const LLM_METRICS: Shape = Block(&[Key::new(
+    "max_series",
+    Whole,
+    "Sets of labels, beyond which all others share one; 200.",
+)]);
+
 const RETENTION: Key = Key::new(
     "retention",
     Duration,
@@ -142,6 +148,11 @@ const TAIL_SAMPLING: Shape = Block(&[
         "late_window",
         Duration,
         "How long late spans follow the decision; 10m.",
+    ),
+    Key::new(
+        "llm_metrics",
+        LLM_METRICS,
+        "Count and measure the model calls of all traces; off.",
     ),
     Key::new(
         "late_evidence",

@@ -63,6 +63,8 @@ pub struct InstanceSettings {
     pub maximum_trace_spans: Option<u64>,
     /// Log time after a trace's last piece in which late spans follow its decision (ours); ten minutes.
     pub late_window: Duration,
+    /// Model calls are counted and measured (ours), with at most so many series; none: off.
+    pub llm_metrics: Option<usize>,
     /// Names of the policies that bring a dropped trace back when a late span matches (ours); off unless set.
     pub late_evidence: Vec<String>,
     /// When policies are asked.

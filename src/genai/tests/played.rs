@@ -79,6 +79,7 @@ fn borrow(record: &SpanRecord<String>) -> SpanRecord<&str> {
         tool: record.tool.as_deref(),
         conversation_id: record.conversation_id.as_deref(),
         response_id: record.response_id.as_deref(),
+        environment: record.environment.as_deref(),
         scores: record.scores.map_ref(String::as_str),
     }
 }
