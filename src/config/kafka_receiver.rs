@@ -119,10 +119,7 @@ fn fetch(fields: &mut Fields<'_>, kafka: &mut KafkaReceiverSettings) -> Option<(
     let mut good = true;
     let mut size = |key, (min, max), into: &mut u32| {
         let Some(item) = fields.get(key) else { return };
-        match item
-            .u64_in(min, 1 << 30)
-            .and_then(|n| u32::try_from(n).ok())
-        {
+        match item.u64_in(min, max).and_then(|n| u32::try_from(n).ok()) {
             Some(n) => *into = n,
             None => good = false,
         }

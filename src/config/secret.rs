@@ -8,7 +8,7 @@ use super::nearest::nearest;
 use super::node::{Node, Place, Value};
 
 /// Below these keys nothing is shown.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "keywords",
     "prompt_keyword",
     "prompt_regex",

@@ -246,7 +246,7 @@ impl Worker {
         };
         let skeletons = &partition.skeletons;
         skeletons.get(slot).is_some_and(|skeleton| {
-            let features = skeletons.features(slot);
+            let features = skeletons.features.get(slot);
             let state = State {
                 trace: skeleton.trace(),
                 fold: &skeleton.fold,
