@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 /// Keys that hold text beside those in which rules look for prompts and answers: what errors say, what evaluations quote,
 /// copies that libraries make under names of their own (found in the recordings), and definitions of tools, which are the
 /// operator's text as instructions are.
-const MORE: [(&str, FieldClass); 25] = [
+const MORE: [(&str, FieldClass); 26] = [
     ("exception.message", FieldClass::Error),
     ("exception.stacktrace", FieldClass::Error),
     ("error.message", FieldClass::Error),
@@ -27,6 +27,7 @@ const MORE: [(&str, FieldClass); 25] = [
     ("gen_ai.task.output", FieldClass::Answer),
     ("gen_ai.tool.definitions", FieldClass::System),
     ("gen_ai.tool.description", FieldClass::System),
+    ("tool.description", FieldClass::System),
     ("instructions", FieldClass::System),
     ("tools", FieldClass::System),
     ("model_request_parameters", FieldClass::System),
