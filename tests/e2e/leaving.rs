@@ -3,7 +3,7 @@
 
 use crate::support::daemon::Place;
 use crate::support::files::text_is_in;
-use crate::support::ledger::{Ledger, assert_ledger, at_rest};
+use crate::support::ledger::{Ledger, assert_ledger, at_rest, delivered};
 use crate::support::recipe::{ERRORS, Recipe};
 use crate::support::sender::send_grpc;
 use crate::support::sink::Sink;
@@ -45,10 +45,7 @@ async fn kept_traces_are_thinned_routed_and_redacted_also_after_a_kill() {
     for part in 0..4 {
         send_grpc(daemon.grpc, request(0..TRACES, part)).await;
     }
-    until("the backend has all that is kept", || {
-        backend.count() as u64 >= 3 * KEPT
-    })
-    .await;
+    delivered(&daemon, &backend.exporter(0).0, 3 * KEPT).await;
     // What the judge is to get waits for it in the log.
     daemon.kill();
     let mut daemon = place.start().await;

@@ -1,7 +1,7 @@
 //! Traces without a fixed wait: kept as soon as that is certain, dropped when they rest, also through a kill.
 
 use crate::support::daemon::Place;
-use crate::support::ledger::assert_ledger;
+use crate::support::ledger::{assert_ledger, delivered};
 use crate::support::recipe::{ERRORS, Recipe};
 use crate::support::sender::send_grpc;
 use crate::support::sink::Sink;
@@ -20,10 +20,8 @@ async fn failed_traces_leave_at_once_and_the_others_go_when_they_rest() {
     let mut daemon = place.start().await;
     let failed = || (0..TRACES).filter(|trace| fails(*trace));
     send_grpc(daemon.grpc, request(0..TRACES, 1)).await;
-    until("what has failed is at the sink", || {
-        sink.count() >= failed().count()
-    })
-    .await;
+    // What has failed.
+    delivered(&daemon, &sink.exporter(0).0, failed().count() as u64).await;
     daemon.kill();
     let mut daemon = place.start().await;
     for part in [2, 0] {

@@ -27,6 +27,16 @@ pub(crate) async fn at_rest(daemon: &Daemon, exporter: &str) -> Ledger {
     last
 }
 
+/// The exporter has saved that it delivered so many spans: a kill repeats none of them.
+pub(crate) async fn delivered(daemon: &Daemon, exporter: &str, spans: u64) {
+    let port = daemon.metrics;
+    until_async("the exporter has saved what it delivered", async || {
+        let (ledger, _) = scrape(port, exporter).await;
+        ledger.get("delivered") >= Some(&spans)
+    })
+    .await;
+}
+
 /// `accepted` spans came in, `delivered` of them went out, all others were dropped, and nothing else happened.
 pub(crate) async fn assert_ledger(
     daemon: &Daemon,
