@@ -49,7 +49,6 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ExporterSettin
     settings.queue = delivery::queue(&mut fields);
     settings.redact = redact::decode(&mut fields);
     settings.timeout = delivery::timeout(&mut fields, settings.timeout);
-    settings.redact = redact::decode(&mut fields);
     kafka.connection = connection?;
     kafka.topic = topic?;
     kafka.producer = producer?;

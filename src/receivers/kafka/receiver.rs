@@ -201,6 +201,11 @@ fn consume(config: &mut ClientConfig, settings: &KafkaReceiverSettings) {
         .set("auto.offset.reset", "error")
         .set("partition.assignment.strategy", strategies.join(","))
         .set("session.timeout.ms", millis(settings.session_timeout))
+        // librdkafka wants it above the session's.
+        .set(
+            "max.poll.interval.ms",
+            millis(settings.session_timeout.max(POLLED)),
+        )
         .set("heartbeat.interval.ms", millis(settings.heartbeat_interval))
         .set("fetch.min.bytes", settings.min_fetch_size.to_string())
         .set("fetch.wait.max.ms", millis(settings.max_fetch_wait))
