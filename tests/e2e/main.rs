@@ -13,6 +13,7 @@ mod canary;
 mod embed;
 mod erase;
 mod exporters;
+mod instrumentations;
 mod late_evidence;
 mod leaving;
 mod long_traces;

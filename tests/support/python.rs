@@ -1,4 +1,4 @@
-//! Runs `tests/python/send_llm_traces.py` with the real OpenTelemetry SDK, and reads what it says it sent.
+//! Runs the scripts of `tests/python` with the real OpenTelemetry SDK and real instrumentations, and reads what they say they sent.
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message;
@@ -37,11 +37,45 @@ pub(crate) async fn send(out: PathBuf, arguments: Vec<String>) -> Sent {
         .unwrap()
 }
 
-fn send_blocking(out: &Path, arguments: &[String]) -> Sent {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/send_llm_traces.py");
+/// One call of a model.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Call {
+    pub(crate) trace_id: String,
+    /// Why it is to be kept; empty: it is not.
+    pub(crate) reasons: Vec<String>,
+}
+
+/// Calls a model under an instrumentation that sends to `endpoint`.
+pub(crate) async fn call_models(
+    out: PathBuf,
+    library: &str,
+    endpoint: &str,
+    calls: usize,
+) -> Vec<Call> {
+    let number = calls.to_string();
+    let arguments = [
+        "--library",
+        library,
+        "--endpoint",
+        endpoint,
+        "--calls",
+        &number,
+    ];
+    let arguments = arguments.map(str::to_owned);
+    tokio::task::spawn_blocking(move || {
+        run("call_models.py", &out, &arguments);
+        serde_json::from_slice(&fs::read(out.join("calls.json")).unwrap()).unwrap()
+    })
+    .await
+    .unwrap()
+}
+
+/// Runs a script to its end.
+fn run(script: &str, out: &Path, arguments: &[String]) {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python");
     let mut command = Command::new(interpreter());
     command
-        .arg(script)
+        .arg(scripts.join(script))
         .arg("--out")
         .arg(out)
         .args(arguments)
@@ -59,6 +93,10 @@ fn send_blocking(out: &Path, arguments: &[String]) -> Sent {
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+fn send_blocking(out: &Path, arguments: &[String]) -> Sent {
+    run("send_llm_traces.py", out, arguments);
     let manifest: Manifest =
         serde_json::from_slice(&fs::read(out.join("manifest.json")).unwrap()).unwrap();
     assert_eq!(manifest.failed, 0);
