@@ -118,6 +118,7 @@ impl Rig {
         Self::open_behind(Arc::default(), settings, now, policies, change)
     }
 
+    #[allow(clippy::too_many_lines, reason = "opens all parts, one after another")]
     fn open_behind(
         front: Arc<Chain>,
         settings: &LogSettings,
