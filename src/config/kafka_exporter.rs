@@ -93,7 +93,7 @@ fn producer_of(item: &Item<'_>) -> Option<ProducerSettings> {
     let compression = compression.unwrap_or(defaults.compression);
     let level = fields
         .fields("compression_params")
-        .and_then(|mut fields| level(fields.get("level")?, compression));
+        .and_then(|mut fields| level(&fields.get("level")?, compression));
     let create = fields.boolean("allow_auto_topic_creation");
     let linger = fields.duration("linger").unwrap_or(defaults.linger);
     Some(ProducerSettings {
@@ -109,7 +109,7 @@ fn producer_of(item: &Item<'_>) -> Option<ProducerSettings> {
 }
 
 /// -1: the codec's own.
-fn level(item: Item<'_>, codec: Codec) -> Option<i32> {
+fn level(item: &Item<'_>, codec: Codec) -> Option<i32> {
     let most = match codec {
         Codec::Gzip => 9,
         Codec::Zstd => 22,

@@ -13,7 +13,7 @@ pub(crate) fn trace(number: u64, start: u64) -> ExportTraceServiceRequest {
     let service = ["chat", "search"][(number % 2) as usize];
     let environment = ["production", "staging"][(number / 2 % 2) as usize];
     let mut spans = vec![call(number, start), engine(number, start)];
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         spans.push(tool(number, start));
     }
     let resource = vec![
@@ -37,7 +37,7 @@ pub(crate) fn trace(number: u64, start: u64) -> ExportTraceServiceRequest {
 
 /// Its id.
 pub(crate) fn id(number: u64) -> [u8; 16] {
-    (0xca11_u128 << 64 | u128::from(number) + 1).to_be_bytes()
+    ((0xca11_u128 << 64) | (u128::from(number) + 1)).to_be_bytes()
 }
 
 /// The trace has an error.
@@ -61,7 +61,7 @@ fn span(number: u64, place: u8, name: &str, (start, length): (u64, u64)) -> Span
 fn call(number: u64, start: u64) -> Span {
     let model = ["gpt-5-2025-08-07", "claude-sonnet-4-20250514"][(number % 2) as usize];
     let provider = ["openai", "anthropic"][(number % 2) as usize];
-    let cached = if number % 4 == 0 { 512 } else { 0 };
+    let cached = if number.is_multiple_of(4) { 512 } else { 0 };
     let mut span = span(
         number,
         1,
@@ -80,7 +80,11 @@ fn call(number: u64, start: u64) -> Span {
             "gen_ai.response.time_to_first_chunk",
             0.2 + (number % 50) as f64 / 100.0,
         ),
-        reasons(if number % 5 == 0 { "length" } else { "stop" }),
+        reasons(if number.is_multiple_of(5) {
+            "length"
+        } else {
+            "stop"
+        }),
     ];
     if fails(number) {
         span.attributes.push(text("error.type", "RateLimitError"));
@@ -123,7 +127,7 @@ fn tool(number: u64, start: u64) -> Span {
         text("gen_ai.operation.name", "execute_tool"),
         text("gen_ai.tool.name", "search"),
     ];
-    if number % 9 == 0 {
+    if number.is_multiple_of(9) {
         span.status = Some(Status {
             code: 2,
             ..Status::default()

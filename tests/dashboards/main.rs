@@ -4,6 +4,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
     reason = "a test may fail where it stands"
 )]
 

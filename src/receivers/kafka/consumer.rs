@@ -73,11 +73,8 @@ impl Loop {
                     let waiting = read(&self.under_way, &message);
                     self.waiting.records.extend(waiting);
                 }
-                Some(Err(error)) => {
-                    if self.failed(&error) {
-                        break Ended::Broken;
-                    }
-                }
+                Some(Err(error)) if self.failed(&error) => break Ended::Broken,
+                Some(Err(_)) => {}
             }
             self.commit_in_time();
         };

@@ -117,7 +117,7 @@ impl KafkaReceiver {
         std::thread::Builder::new()
             .name(format!("kafka-{id}"))
             .spawn(move || {
-                self.run(&tasks, &runtime, stop);
+                self.run(&tasks, &runtime, &stop);
                 let _ = ended.send(());
             })?;
         tracker.spawn(async move {
@@ -132,7 +132,7 @@ impl KafkaReceiver {
         Ok(())
     }
 
-    fn run(mut self, tracker: &TaskTracker, runtime: &Handle, stop: CancellationToken) {
+    fn run(mut self, tracker: &TaskTracker, runtime: &Handle, stop: &CancellationToken) {
         let stats = self.destination.stats.clone();
         let letters = self.dead_letters.take();
         let intake = Arc::new(Intake {
