@@ -6,8 +6,13 @@ use super::live::set;
 use super::load::Sink;
 use super::panels::{directory, table};
 use super::support::daemon::Place;
-use super::support::sender::{get_as, send_grpc};
+use super::support::sender::send_grpc;
 use super::support::wait::until_async;
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -34,6 +39,22 @@ fn exemplars(page: &str) -> BTreeSet<&str> {
     page.lines()
         .filter_map(|line| Some(line.rsplit_once("# {trace_id=\"")?.1.split_once('"')?.0))
         .collect()
+}
+
+/// GET with an `Accept` header: status, content type and body.
+async fn get_as(port: u16, path: &str, accept: &str) -> Option<(StatusCode, String, String)> {
+    let request = Request::get(format!("http://127.0.0.1:{port}{path}")).header("accept", accept);
+    let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
+    let response = client
+        .request(request.body(Full::default()).unwrap())
+        .await
+        .ok()?;
+    let (status, kind) = (response.status(), response.headers().get("content-type"));
+    let kind = kind
+        .map(|kind| kind.to_str().unwrap().to_owned())
+        .unwrap_or_default();
+    let body = response.into_body().collect().await.ok()?.to_bytes();
+    Some((status, kind, String::from_utf8(body.to_vec()).unwrap()))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -65,26 +65,6 @@ pub(crate) async fn get(port: u16, path: &str) -> Option<(StatusCode, String)> {
     Some((status, String::from_utf8(body.to_vec()).unwrap()))
 }
 
-/// GET with an `Accept` header: status, content type and body.
-pub(crate) async fn get_as(
-    port: u16,
-    path: &str,
-    accept: &str,
-) -> Option<(StatusCode, String, String)> {
-    let request = Request::get(format!("http://127.0.0.1:{port}{path}")).header("accept", accept);
-    let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-    let response = client
-        .request(request.body(Full::default()).unwrap())
-        .await
-        .ok()?;
-    let (status, kind) = (response.status(), response.headers().get("content-type"));
-    let kind = kind
-        .map(|kind| kind.to_str().unwrap().to_owned())
-        .unwrap_or_default();
-    let body = response.into_body().collect().await.ok()?.to_bytes();
-    Some((status, kind, String::from_utf8(body.to_vec()).unwrap()))
-}
-
 async fn ask(request: Request<Full<Bytes>>) -> Option<(StatusCode, Bytes)> {
     let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
     let response = client.request(request).await.ok()?;
