@@ -387,3 +387,23 @@ fn a_program_has_so_many_price_lists() {
         "policy \"p16\": more than 16 different price lists in one pipeline"
     );
 }
+
+#[test]
+fn only_what_one_span_can_say_is_late_evidence() {
+    let hit = |hit| CallRule::CacheHit { hit };
+    for (rule, expected) in [
+        (count(Tokens::Total, 1, 2), false),
+        (hit(true), true),
+        (hit(false), false),
+        (CallRule::ToolError { tools: vec![] }, true),
+        (CallRule::GenAiError { types: vec![] }, true),
+    ] {
+        let kind = PolicyKind::Calls(rule);
+        assert_eq!(kind.takes_late_evidence(), expected, "{kind:?}");
+    }
+    let regex = PolicyKind::PromptRegex {
+        expressions: vec!["a".into()],
+        fields: TextFields::ALL,
+    };
+    assert!(regex.takes_late_evidence());
+}

@@ -18,7 +18,9 @@ impl PolicyKind {
             | Self::TraceState { .. }
             | Self::TraceFlags
             | Self::OttlCondition { .. }
-            | Self::PromptKeyword { .. } => true,
+            | Self::PromptKeyword { .. }
+            | Self::PromptRegex { .. } => true,
+            Self::Calls(rule) => !rule.is_stateful(),
             Self::StringAttribute { invert_match, .. }
             | Self::NumericAttribute { invert_match, .. }
             | Self::BooleanAttribute { invert_match, .. } => !invert_match,
