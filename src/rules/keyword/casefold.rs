@@ -78,6 +78,13 @@ fn push(c: char, out: &mut Vec<u8>) {
 pub(super) fn goes_on_as_another(text: &[u8], at: usize) -> bool {
     let (before, behind) = text.split_at_checked(at).unwrap_or((text, &[]));
     let accent = first_char(behind).filter(|c| !c.is_ascii());
+    // An accent may have forms of its own.
+    let plain = |accent| {
+        FOLDINGS
+            .get(&accent)
+            .and_then(|folded| folded.first().copied())
+    };
+    let accent = accent.map(|accent| plain(accent).unwrap_or(accent));
     let both = last_char(before).zip(accent);
     both.is_some_and(|(letter, accent)| compose(letter, accent).is_some())
 }
@@ -219,6 +226,7 @@ mod tests {
             ("e", 1, false),
             ("請\u{301}", 3, false),
             ("가\u{11a8}", 3, true),
+            ("カﾞ", 3, true),
         ] {
             assert_eq!(goes_on_as_another(text.as_bytes(), at), expected, "{text}");
         }
