@@ -2,6 +2,13 @@
 
 use super::*;
 
+const FAILING: StreamSettings = StreamSettings {
+    segment_size: 4096,
+    max_bytes: 4 * 4096,
+    durability: Durability::Fsync,
+    preallocate_all: false,
+};
+
 fn over(storage: &SimulatedStorage, settings: StreamSettings) -> Opened {
     Setup::default().open_over(Stream::open(Arc::new(storage.clone()), settings).unwrap())
 }
