@@ -14,6 +14,14 @@ fn at_rest(scrape: &Scrape) -> bool {
         ) == Some(0.0)
 }
 
+/// Each pipeline reads the log for itself.
+fn both_have_read(scrape: &Scrape, spans: u64) -> bool {
+    let accepted = ("accepted".to_owned(), spans);
+    ["traces", "traces/edge"]
+        .iter()
+        .all(|pipeline| ledger(scrape, pipeline).contains(&accepted))
+}
+
 #[track_caller]
 fn check(scrape: &Scrape, pipeline: &str, expected: &[(&str, u64)]) {
     let found = ledger(scrape, pipeline);
@@ -43,7 +51,7 @@ async fn every_span_has_one_place() {
         .await;
     let before = running
         .until_still("undecided", |now| {
-            ledger(now, "traces").contains(&("undecided".to_owned(), 8))
+            both_have_read(now, 8) && ledger(now, "traces").contains(&("undecided".to_owned(), 8))
         })
         .await;
     check(&before, "traces", &[("accepted", 8), ("undecided", 8)]);
@@ -68,15 +76,15 @@ async fn every_span_has_one_place() {
     // One that stays undecided over the stop.
     running.submit(spans(3, 1, 5, true)).await;
     running
-        .until_still("read", |now| {
-            ledger(now, "traces").contains(&("accepted".to_owned(), 13))
-        })
+        .until_still("read", |now| both_have_read(now, 13))
         .await;
     running.stop().await;
 
     let running = Running::start(directory.path(), 1).await;
-    let replayed =
-        |now: &Scrape| at_rest(now) && ledger(now, "traces").contains(&("undecided".to_owned(), 5));
+    let replayed = |now: &Scrape| {
+        let undecided = ("undecided".to_owned(), 5);
+        at_rest(now) && both_have_read(now, 13) && ledger(now, "traces").contains(&undecided)
+    };
     let scrape = running.until_still("replayed", replayed).await;
     let expected = [
         ("accepted", 13),
