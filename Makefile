@@ -1,5 +1,9 @@
 # The two that matter: `make run` and `make test`. See README.md.
 
+# What fails in front of a pipe has failed.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -ec
+
 CARGO ?= cargo
 PYTHON ?= python3
 CONFIG ?= config.yaml
@@ -43,12 +47,12 @@ compat:
 
 # Beside the real Collector, on one machine and one load. Needs Go; quiet cores make it worth reading.
 compare:
-	TAILWATER_COLLECTOR=$$(tests/compat/peer/build | head -1) $(CARGO) bench --locked --bench compare
+	peers=$$(tests/compat/peer/build) && TAILWATER_COLLECTOR=$${peers%%$$'\n'*} $(CARGO) bench --locked --bench compare
 
 # Every panel of the dashboards against a real Prometheus, and the alerts with promtool. Needs Go; some minutes at first.
 dashboards:
-	TAILWATER_PROMETHEUS=$$(dashboards/peer/build) $(CARGO) test --locked --test dashboards -- --ignored --nocapture every_panel \
-	  2>&1 | tee dashboards/last-run.txt
+	programs=$$(dashboards/peer/build) && TAILWATER_PROMETHEUS=$$programs \
+	  $(CARGO) test --locked --test dashboards -- --ignored --nocapture every_panel 2>&1 | tee dashboards/last-run.txt
 
 # The end-to-end tests again and again, for as long as SOAK_SECONDS says.
 soak: venv

@@ -46,18 +46,27 @@ pub struct Metric {
 }
 
 macro_rules! inventory {
-    ($($constant:ident: $kind:ident $name:literal in $unit:literal by [$($label:literal),*] $appears:ident, $help:literal;)*) => {
-        $(#[allow(dead_code, reason = "those of model calls are written elsewhere")]
-        pub(super) const $constant: Metric = Metric {
+    (
+        $($constant:ident: $kind:ident $name:literal in $unit:literal by [$($label:literal),*] $appears:ident, $help:literal;)*
+        => written elsewhere:
+        $($other:ident $other_name:literal in $other_unit:literal by [$($other_label:literal),*] $other_appears:ident, $other_help:literal;)*
+    ) => {
+        $(pub(super) const $constant: Metric = inventory!(@row $kind $name $unit [$($label),*] $appears $help);)*
+        /// Every metric, in the order of the reference.
+        pub const INVENTORY: &[Metric] = &[
+            $($constant,)*
+            $(inventory!(@row $other $other_name $other_unit [$($other_label),*] $other_appears $other_help),)*
+        ];
+    };
+    (@row $kind:ident $name:literal $unit:literal [$($label:literal),*] $appears:ident $help:literal) => {
+        Metric {
             name: $name,
             kind: Kind::$kind,
             unit: $unit,
             labels: &[$($label),*],
             appears: Appears::$appears,
             help: $help,
-        };)*
-        /// Every metric, in the order of the reference.
-        pub const INVENTORY: &[Metric] = &[$($constant),*];
+        }
     };
 }
 
@@ -228,38 +237,6 @@ inventory! {
     REMOVAL_AGE: Histogram "otelcol_processor_tail_sampling_sampling_trace_removal_age" in "s" by [] WhenAsked,
         "From a trace's first piece to when the table forgot it. Only under compat: strict.";
 
-    // Model calls: written by `genai::Meter`, not filled from here.
-    LLM_TRACES: Counter "tailwater_llm_traces_total" in "{traces}" by ["provider", "model", "family", "version", "environment", "service", "outcome"] WhenAsked,
-        "Decided traces that called a model, by what became of them.";
-    LLM_CALLS: Counter "tailwater_llm_calls_total" in "{calls}" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
-        "Calls of models.";
-    LLM_FAILED_CALLS: Counter "tailwater_llm_failed_calls_total" in "{calls}" by ["provider", "model", "family", "version", "environment", "service", "error_type"] WhenAsked,
-        "Calls of models that failed, by what failed first in their trace.";
-    LLM_TOOLS: Counter "tailwater_llm_tool_calls_total" in "{calls}" by ["provider", "model", "family", "version", "environment", "service", "outcome"] WhenAsked,
-        "Tools that ran, by ok or failed.";
-    LLM_TOKENS: Histogram "gen_ai_client_token_usage" in "{tokens}" by ["provider", "model", "family", "version", "environment", "service", "token_type"] WhenAsked,
-        "Tokens of a trace's calls.";
-    LLM_DURATION: Histogram "gen_ai_client_operation_duration_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
-        "The longest call of a trace.";
-    LLM_FIRST_TOKEN: Histogram "gen_ai_server_time_to_first_token_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
-        "The longest time to a first token of a trace's calls.";
-    LLM_PER_TOKEN: Histogram "gen_ai_server_time_per_output_token_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
-        "The longest time for each token behind the first of a trace's calls.";
-    LLM_QUEUE: Histogram "tailwater_llm_queue_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
-        "The longest time in an engine's queue.";
-    LLM_PREFILL: Histogram "tailwater_llm_prefill_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
-        "The longest prefill.";
-    LLM_DECODE: Histogram "tailwater_llm_decode_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
-        "The longest decode.";
-    LLM_FINISH: Counter "tailwater_llm_finish_reasons_total" in "{traces}" by ["provider", "model", "family", "version", "environment", "service", "reason"] WhenAsked,
-        "Traces in which a call ended for this reason.";
-    LLM_CACHE: Counter "tailwater_llm_cache_total" in "{traces}" by ["provider", "model", "family", "version", "environment", "service", "result"] WhenAsked,
-        "Traces that tell whether a cache had a part of a prompt, by hit or miss.";
-    LLM_SCORES: Histogram "tailwater_llm_evaluation_score" in "1" by ["evaluation", "environment", "service"] WhenAsked,
-        "Evaluations, as they came.";
-    LLM_MODELS: Gauge "tailwater_llm_model_info" in "1" by ["provider", "model", "family", "version"] WhenAsked,
-        "1 for each model of which a trace was decided within the last hour.";
-
     // Process.
     UPTIME: Counter "otelcol_process_uptime" in "s" by [] Always,
         "Whole seconds since the start.";
@@ -269,6 +246,39 @@ inventory! {
         "Resident memory of the process.";
     BUILD_INFO: Gauge "tailwater_build_info" in "1" by ["version"] Always,
         "1; the version is in the label.";
+
+    // Model calls, by `genai::Meter`.
+    => written elsewhere:
+    Counter "tailwater_llm_traces_total" in "{traces}" by ["provider", "model", "family", "version", "environment", "service", "outcome"] WhenAsked,
+        "Decided traces that called a model, by what became of them.";
+    Counter "tailwater_llm_calls_total" in "{calls}" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
+        "Calls of models.";
+    Counter "tailwater_llm_failed_calls_total" in "{calls}" by ["provider", "model", "family", "version", "environment", "service", "error_type"] WhenAsked,
+        "Calls of models that failed, by what failed first in their trace.";
+    Counter "tailwater_llm_tool_calls_total" in "{calls}" by ["provider", "model", "family", "version", "environment", "service", "outcome"] WhenAsked,
+        "Tools that ran, by ok or failed.";
+    Histogram "gen_ai_client_token_usage" in "{tokens}" by ["provider", "model", "family", "version", "environment", "service", "token_type"] WhenAsked,
+        "Tokens of a trace's calls.";
+    Histogram "gen_ai_client_operation_duration_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
+        "The longest call of a trace.";
+    Histogram "gen_ai_server_time_to_first_token_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
+        "The longest time to a first token of a trace's calls.";
+    Histogram "gen_ai_server_time_per_output_token_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
+        "The longest time for each token behind the first of a trace's calls.";
+    Histogram "tailwater_llm_queue_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
+        "The longest time in an engine's queue.";
+    Histogram "tailwater_llm_prefill_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
+        "The longest prefill.";
+    Histogram "tailwater_llm_decode_seconds" in "s" by ["provider", "model", "family", "version", "environment", "service"] WhenAsked,
+        "The longest decode.";
+    Counter "tailwater_llm_finish_reasons_total" in "{traces}" by ["provider", "model", "family", "version", "environment", "service", "reason"] WhenAsked,
+        "Traces in which a call ended for this reason.";
+    Counter "tailwater_llm_cache_total" in "{traces}" by ["provider", "model", "family", "version", "environment", "service", "result"] WhenAsked,
+        "Traces that tell whether a cache had a part of a prompt, by hit or miss.";
+    Histogram "tailwater_llm_evaluation_score" in "1" by ["evaluation", "environment", "service"] WhenAsked,
+        "Evaluations, as they came.";
+    Gauge "tailwater_llm_model_info" in "1" by ["provider", "model", "family", "version"] WhenAsked,
+        "1 for each model of which a trace was decided within the last hour.";
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use promql_parser::util::{ExprVisitor, walk_expr};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use tailwater::admin::INVENTORY;
+use tailwater::admin::{INVENTORY, Kind};
 
 /// Labels that Prometheus adds.
 const SCRAPED: [&str; 3] = ["instance", "job", "le"];
@@ -20,12 +20,15 @@ impl Known {
     fn new() -> Self {
         let rows = INVENTORY.iter().flat_map(|metric| {
             let labels: BTreeSet<_> = metric.labels.iter().copied().chain(SCRAPED).collect();
-            let names = SUFFIXES
+            let suffixes = if metric.kind == Kind::Histogram {
+                &SUFFIXES[..]
+            } else {
+                &[""]
+            };
+            let names = suffixes
                 .iter()
                 .map(|suffix| format!("{}{suffix}", metric.name));
-            std::iter::once(metric.name.to_owned())
-                .chain(names)
-                .map(move |name| (name, labels.clone()))
+            names.map(move |name| (name, labels.clone()))
         });
         Self(rows.collect())
     }

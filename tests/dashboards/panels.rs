@@ -52,9 +52,6 @@ pub(crate) struct Panel {
     pub(crate) exemplars: bool,
     #[serde(default = "third")]
     pub(crate) width: u32,
-    /// May be empty at rest: nothing has failed, nothing has come that the panel is about.
-    #[serde(default)]
-    pub(crate) may_be_empty: bool,
     pub(crate) queries: Vec<Query>,
 }
 

@@ -166,8 +166,9 @@ impl Families {
         }
     }
 
-    pub(super) fn add(&self, series: &Series, trace: &Observation<'_>) {
-        self.count(series, trace);
+    /// `error`: what failed, of a trace with failed calls.
+    pub(super) fn add(&self, series: &Series, trace: &Observation<'_>, error: Option<String>) {
+        self.count(series, trace, error);
         self.measure(series, trace);
     }
 
@@ -175,7 +176,7 @@ impl Families {
         self.scores.get_or_create(series).observe(value, None, None);
     }
 
-    fn count(&self, series: &Series, trace: &Observation<'_>) {
+    fn count(&self, series: &Series, trace: &Observation<'_>, error: Option<String>) {
         let record = trace.record;
         let outcome = if trace.kept.is_some() { "keep" } else { "drop" };
         self.traces
@@ -183,14 +184,13 @@ impl Families {
             .inc();
         let calls = u64::from(record.calls());
         self.calls.get_or_create(series).inc_by(calls);
-        if record.failed_calls() > 0 {
+        if let Some(error_type) = error {
             let series = OfError {
                 series: series.clone(),
-                error_type: trace.error_type.to_owned(),
+                error_type,
             };
-            self.failed
-                .get_or_create(&series)
-                .inc_by(u64::from(record.failed_calls()));
+            let failed = u64::from(record.failed_calls());
+            self.failed.get_or_create(&series).inc_by(failed);
         }
         let failed = record.failed_tools().min(record.tools());
         for (outcome, tools) in [("ok", record.tools() - failed), ("failed", failed)] {

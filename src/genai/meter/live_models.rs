@@ -6,7 +6,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The range that Grafana shows unless told otherwise.
 const LIVE: u64 = 3600 * 1_000_000_000;
@@ -22,8 +22,19 @@ struct Model {
 #[derive(Debug)]
 pub(super) struct LiveModels {
     info: Family<Model, Gauge>,
-    /// When each was seen last.
-    seen: HashMap<Model, u64>,
+    /// When each series was seen last; several may have one model.
+    seen: HashMap<Series, u64>,
+}
+
+impl Model {
+    fn of(series: &Series) -> Self {
+        Self {
+            provider: series.provider.clone(),
+            model: series.model.clone(),
+            family: series.family.clone(),
+            version: series.version.clone(),
+        }
+    }
 }
 
 impl LiveModels {
@@ -41,27 +52,24 @@ impl LiveModels {
     }
 
     pub(super) fn see(&mut self, series: &Series, now: u64) {
-        if series.model.is_empty() {
-            return;
+        if let Some(seen) = self.seen.get_mut(series) {
+            *seen = now;
+        } else if !series.model.is_empty() {
+            self.info.get_or_create(&Model::of(series)).set(1);
+            self.seen.insert(series.clone(), now);
         }
-        let model = Model {
-            provider: series.provider.clone(),
-            model: series.model.clone(),
-            family: series.family.clone(),
-            version: series.version.clone(),
-        };
-        self.info.get_or_create(&model).set(1);
-        self.seen.insert(model, now);
     }
 
     pub(super) fn forget(&mut self, now: u64) {
-        let info = &self.info;
-        self.seen.retain(|model, seen| {
-            let live = now.saturating_sub(*seen) < LIVE;
-            if !live {
-                info.remove(model);
-            }
-            live
-        });
+        let live = |seen: u64| now.saturating_sub(seen) < LIVE;
+        let gone: Vec<Model> = self
+            .seen
+            .extract_if(|_, seen| !live(*seen))
+            .map(|(series, _)| Model::of(&series))
+            .collect();
+        let still: HashSet<Model> = self.seen.keys().map(Model::of).collect();
+        for model in gone.iter().filter(|model| !still.contains(*model)) {
+            self.info.remove(model);
+        }
     }
 }

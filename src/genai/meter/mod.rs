@@ -64,7 +64,9 @@ impl Meter {
         let mut state = self.state.lock();
         let series = state.bounds.of(trace);
         state.models.see(&series, trace.decided);
-        state.families.add(&series, trace);
+        let failed = trace.record.failed_calls() > 0;
+        let error = failed.then(|| state.bounds.of_error(&series, trace.error_type));
+        state.families.add(&series, trace, error);
     }
 
     /// Adds an evaluation.

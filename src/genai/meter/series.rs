@@ -2,15 +2,37 @@
 
 use super::observation::{Observation, ScoreObservation};
 use crate::genai::ModelName;
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::{EncodeLabelSet, LabelSetEncoder};
 use std::collections::HashSet;
+use std::fmt;
+use std::hash::Hash;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// What all series beyond the bound say.
 const OTHER: &str = "other";
 
-/// Whose calls. Empty where the trace does not tell.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Series {
+/// Whose calls: shared, since a trace adds to some dozen series that begin with it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Series(Arc<Labels>);
+
+impl Deref for Series {
+    type Target = Labels;
+
+    fn deref(&self) -> &Labels {
+        &self.0
+    }
+}
+
+impl EncodeLabelSet for Series {
+    fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> fmt::Result {
+        self.0.encode(encoder)
+    }
+}
+
+/// Empty where the trace does not tell.
+#[derive(Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct Labels {
     pub(super) provider: String,
     pub(super) model: String,
     pub(super) family: String,
@@ -23,26 +45,26 @@ impl Series {
     fn of(trace: &Observation<'_>) -> Self {
         let name = ModelName::of(trace.model.as_bytes());
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Self {
+        Self(Arc::new(Labels {
             provider: trace.provider.to_owned(),
             model: trace.model.to_owned(),
             family: text(name.family),
             version: text(name.version),
             environment: trace.environment.to_owned(),
             service: trace.service.to_owned(),
-        }
+        }))
     }
 
     fn other() -> Self {
         let other = || OTHER.to_owned();
-        Self {
+        Self(Arc::new(Labels {
             provider: other(),
             model: other(),
             family: other(),
             version: other(),
             environment: other(),
             service: other(),
-        }
+        }))
     }
 }
 
@@ -59,6 +81,7 @@ pub(super) struct ScoreSeries {
 pub(super) struct Bounds {
     known: HashSet<Series>,
     scores: HashSet<ScoreSeries>,
+    errors: HashSet<(Series, String)>,
     most: usize,
 }
 
@@ -67,6 +90,7 @@ impl Bounds {
         Self {
             known: HashSet::new(),
             scores: HashSet::new(),
+            errors: HashSet::new(),
             most,
         }
     }
@@ -74,6 +98,13 @@ impl Bounds {
     /// The trace's series, or that of all others.
     pub(super) fn of(&mut self, trace: &Observation<'_>) -> Series {
         bounded(&mut self.known, self.most, Series::of(trace)).unwrap_or_else(Series::other)
+    }
+
+    /// What failed, or the word for all others: there are no more of these than of series.
+    pub(super) fn of_error(&mut self, series: &Series, error_type: &str) -> String {
+        let error = (series.clone(), error_type.to_owned());
+        bounded(&mut self.errors, self.most, error)
+            .map_or_else(|| OTHER.to_owned(), |error| error.1)
     }
 
     /// The evaluation's series, or that of all others.
@@ -92,16 +123,13 @@ impl Bounds {
 }
 
 /// The series, if it is known or there is room for it beside that of all others.
-fn bounded<S: Clone + Eq + std::hash::Hash>(
-    known: &mut HashSet<S>,
-    most: usize,
-    series: S,
-) -> Option<S> {
-    if !known.contains(&series) {
-        if known.len() + 1 >= most {
-            return None;
-        }
-        known.insert(series.clone());
+fn bounded<S: Clone + Eq + Hash>(known: &mut HashSet<S>, most: usize, series: S) -> Option<S> {
+    if let Some(same) = known.get(&series) {
+        return Some(same.clone());
     }
+    if known.len() + 1 >= most {
+        return None;
+    }
+    known.insert(series.clone());
     Some(series)
 }

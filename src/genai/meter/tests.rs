@@ -179,3 +179,41 @@ fn hostile_names_stay_in_their_quotes() {
     );
     assert!(text.contains(r#"model="m\"} 1\nx{a=\"\\","#), "{text}");
 }
+
+#[test]
+fn error_types_are_bounded() {
+    let mut failed = SpanRecord::new(DialectId(0), Stand::Client, Kind::Inference);
+    failed.error = true;
+    let (meter, record) = (Meter::new(3), TraceRecord::of(&failed));
+    for error_type in ["a", "b", "c", "d", "a"] {
+        meter.observe(&Observation {
+            error_type,
+            ..observation(&record, "m", None)
+        });
+    }
+    let text = meter.openmetrics(HOUR);
+    let found = lines(&text, "failed_calls_total{");
+    assert_eq!(found.len(), 3, "{found:?}");
+    let count = |error: &str| {
+        let label = format!("error_type=\"{error}\"");
+        let line = found.iter().find(|line| line.contains(&label));
+        line.and_then(|line| line.rsplit(' ').next())
+    };
+    assert_eq!((count("a"), count("other")), (Some("2"), Some("2")));
+}
+
+#[test]
+fn a_model_lives_as_long_as_one_of_its_series() {
+    let (meter, record) = (Meter::new(9), call());
+    let in_environment = |environment, decided| {
+        meter.observe(&Observation {
+            environment,
+            decided,
+            ..observation(&record, "a", None)
+        });
+    };
+    in_environment("staging", HOUR);
+    in_environment("production", HOUR + HOUR / 2);
+    let live = |now| lines(&meter.openmetrics(now), "model_info{").len();
+    assert_eq!((live(2 * HOUR), live(2 * HOUR + HOUR / 2)), (1, 0));
+}
