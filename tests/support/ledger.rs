@@ -10,29 +10,28 @@ pub(crate) type Ledger = BTreeMap<String, u64>;
 
 const SPANS: &str = "tailwater_ledger_spans{";
 const DIFFERENCE: &str = "tailwater_ledger_difference{";
+/// Of every pipeline: what is acknowledged and not in the ledger yet.
+const UNREAD: &str = "tailwater_worker_unread_bytes{";
 
-/// The ledger of one exporter once nothing is under way; it adds up.
+/// The ledger of one exporter once every acknowledged span is in it and nothing is under way; it adds up.
 pub(crate) async fn at_rest(daemon: &Daemon, exporter: &str) -> Ledger {
-    let (port, mut last) = (daemon.metrics, Ledger::new());
+    let (port, mut last) = (daemon.metrics, None);
     until_async("the ledger is at rest and adds up", async || {
-        let (ledger, difference) = scrape(port, exporter).await;
-        let under_way = ["undecided", "awaiting"]
-            .iter()
-            .any(|state| ledger.contains_key(*state));
-        let rests = !under_way && difference == Some(0.0) && ledger == last;
-        last = ledger;
+        let seen = Some(scrape(port, exporter).await);
+        // A page is no single moment: the same twice is.
+        let rests = seen.as_ref().is_some_and(Seen::rests) && seen == last;
+        last = seen;
         rests
     })
     .await;
-    last
+    last.map(|seen| seen.ledger).unwrap_or_default()
 }
 
 /// The exporter has saved that it delivered so many spans: a kill repeats none of them.
 pub(crate) async fn delivered(daemon: &Daemon, exporter: &str, spans: u64) {
     let port = daemon.metrics;
     until_async("the exporter has saved what it delivered", async || {
-        let (ledger, _) = scrape(port, exporter).await;
-        ledger.get("delivered") >= Some(&spans)
+        scrape(port, exporter).await.ledger.get("delivered") >= Some(&spans)
     })
     .await;
 }
@@ -57,22 +56,46 @@ pub(crate) async fn assert_ledger(
     assert_eq!(ledger, expected, "the ledger of {exporter}");
 }
 
-async fn scrape(port: u16, exporter: &str) -> (Ledger, Option<f64>) {
+/// What one page says.
+#[derive(Default, PartialEq)]
+struct Seen {
+    ledger: Ledger,
+    difference: Option<f64>,
+    unread: Option<f64>,
+}
+
+impl Seen {
+    fn rests(&self) -> bool {
+        let under_way = ["undecided", "awaiting"];
+        let under_way = under_way
+            .iter()
+            .any(|state| self.ledger.contains_key(*state));
+        !under_way && self.difference == Some(0.0) && self.unread == Some(0.0)
+    }
+}
+
+async fn scrape(port: u16, exporter: &str) -> Seen {
     let page = get(port, "/metrics")
         .await
         .map(|(_, page)| page)
         .unwrap_or_default();
     let ours = format!("exporter=\"{exporter}\"");
-    let (mut ledger, mut difference) = (Ledger::new(), None);
-    for line in page.lines().filter(|line| line.contains(&ours)) {
-        let value: f64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+    let mut seen = Seen::default();
+    for line in page.lines().filter(|line| !line.starts_with('#')) {
+        let value = || -> f64 { line.rsplit(' ').next().unwrap().parse().unwrap() };
+        if line.starts_with(UNREAD) {
+            *seen.unread.get_or_insert_default() += value();
+        }
+        if !line.contains(&ours) {
+            continue;
+        }
         if line.starts_with(DIFFERENCE) {
-            difference = Some(value);
-        } else if line.starts_with(SPANS) && value != 0.0 {
-            ledger.insert(label(line, "state"), whole(value));
+            seen.difference = Some(value());
+        } else if line.starts_with(SPANS) && value() != 0.0 {
+            seen.ledger.insert(label(line, "state"), whole(value()));
         }
     }
-    (ledger, difference)
+    seen
 }
 
 #[allow(
