@@ -3,7 +3,7 @@
 use crate::clock::SharedClock;
 use crate::exporters::ExporterStats;
 use crate::genai::Meter;
-use crate::log::{Log, Services, Stream};
+use crate::log::{DecisionLog, Inlet, Services};
 use crate::otlp::IntakeBudget;
 use crate::receivers::ReceiverStats;
 use crate::sampler::{Delivery, GoneExporter, SamplerStats, Scanned};
@@ -30,7 +30,7 @@ pub struct SamplerSource {
     /// Its exporters by id, and what each has delivered.
     pub deliveries: Vec<(String, Arc<Delivery>)>,
     /// Its decision log.
-    pub decisions: Stream,
+    pub decisions: Arc<dyn DecisionLog>,
     /// Spans are counted by policy.
     pub counts_spans: bool,
     /// Bytes are counted by policy.
@@ -75,7 +75,7 @@ pub struct Sources {
     /// In the order of the config.
     pub exporters: Vec<ExporterSource>,
     /// The span log.
-    pub log: Arc<dyn Log<Scanned>>,
+    pub log: Arc<dyn Inlet<Scanned>>,
     /// Who is charged.
     pub services: Arc<Services>,
     /// Metrics of model calls, where they are wanted.

@@ -8,7 +8,7 @@ use super::deliver::{Deliverer, Interrupted};
 use super::gather::Load;
 use super::outbound::Outbound;
 use super::settings::QueueSettings;
-use crate::log::{Log, Stream};
+use crate::log::{DecisionLog, Log};
 use crate::sampler::{Delivered, Delivery, KeptReader, Scanned};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const READ_RETRY: Duration = Duration::from_millis(500);
 
 /// One exporter of one pipeline.
 pub(crate) struct Cursor {
-    pub(crate) decisions: Stream,
+    pub(crate) decisions: Arc<dyn DecisionLog>,
     pub(crate) log: Arc<dyn Log<Scanned>>,
     pub(crate) delivery: Arc<Delivery>,
     pub(crate) deliverer: Arc<Deliverer>,
@@ -44,7 +44,7 @@ impl Cursor {
     /// Runs to the end of the decision log after `last`, or until the deliverer is stopped.
     pub(crate) async fn run(self) {
         let state = self.delivery.state();
-        let mut reader = KeptReader::new(&self.decisions, state.position, state.skip);
+        let mut reader = KeptReader::new(&*self.decisions, state.position, state.skip);
         let mut appended = self.decisions.watch();
         let mut flights: VecDeque<Flight> = VecDeque::new();
         let mut told = 0;
@@ -127,7 +127,7 @@ impl Cursor {
             }
             // A panic in a read: begin again where this one began.
             Err(_) => (
-                KeptReader::new(&decisions, state.0, state.1),
+                KeptReader::new(&*decisions, state.0, state.1),
                 Load::default(),
             ),
         }

@@ -108,7 +108,7 @@ impl Load {
         let mut pieces = Vec::new();
         let last = kept.places().len();
         for ((place, spans), number) in kept.pieces().zip(1..) {
-            match log.read(place) {
+            match log.read(place, kept.trace) {
                 Ok(piece) => {
                     self.read += piece.len() as u64;
                     pieces.push(outbound.read(piece, spans, number == last));

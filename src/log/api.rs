@@ -8,7 +8,7 @@ use super::frame::FrameMeta;
 use super::refs::Ref;
 use super::services::ServiceId;
 use super::stats::LogStats;
-use crate::otlp::Reservation;
+use crate::otlp::{Reservation, TraceId};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,17 +43,32 @@ pub struct Block {
 /// The future of [`Log::append`]: the frame's position. A receive error means that the log ended.
 pub type Appended = oneshot::Receiver<Result<u64, AppendError>>;
 
-/// A log of requests.
-pub trait Log<A>: Send + Sync {
+/// The log as receivers see it: one for the process.
+pub trait Inlet<A>: Send + Sync {
     /// Takes a request; resolves when it has the set durability and its place in the order.
     fn append(&self, request: Append<A>) -> Appended;
+    /// What it holds and did.
+    fn stats(&self) -> LogStats;
+    /// Refuses appends, writes what was taken, makes it durable, ends. Blocks until then.
+    fn stop(&self);
+}
+
+/// The log as the owner of its records sees it: a log of requests. Embedded there is one; with Kafka each partition
+/// that is owned is one.
+pub trait Log<A>: Send + Sync {
     /// A cursor that begins with the frame at `from`, or with the first one after it. All feeds see the same order.
     fn feed(&self, from: u64) -> Box<dyn Feed<A>>;
-    /// The bytes of a piece.
+    /// A second cursor, over what was fed before.
+    fn history(&self, from: u64) -> Box<dyn Feed<A>> {
+        self.feed(from)
+    }
+    /// The bytes of a piece of this trace.
     ///
     /// # Errors
     /// For this piece only: gone, lost, damaged, unreadable.
-    fn read(&self, place: Ref) -> Result<Bytes, ReadError>;
+    fn read(&self, place: Ref, trace: TraceId) -> Result<Bytes, ReadError>;
+    /// Pieces of a frame that came without being cached, with the service that each is charged to.
+    fn cache(&self, _body: &Bytes, _pieces: &mut dyn Iterator<Item = (Ref, ServiceId)>) {}
     /// These pieces are decided. Once for each piece; runs of the same frame are cheapest.
     fn settle(&self, refs: &mut dyn Iterator<Item = Ref>);
     /// The oldest position that `holder` still needs; `u64::MAX`: nothing. Retention keeps the least of all holders'.
@@ -65,10 +80,6 @@ pub trait Log<A>: Send + Sync {
     fn start(&self) -> u64;
     /// Position after the last frame.
     fn end(&self) -> u64;
-    /// What it holds and did.
-    fn stats(&self) -> LogStats;
-    /// Refuses appends, writes what was taken, makes it durable, ends. Blocks until then.
-    fn stop(&self);
 }
 
 /// A cursor over the log, for a plain thread.

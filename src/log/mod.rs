@@ -8,6 +8,7 @@ mod api;
 mod cache;
 mod checksum;
 mod cursor_file;
+mod decisions;
 mod directory;
 mod erase;
 mod errors;
@@ -25,8 +26,9 @@ mod stream;
 
 pub use account::Account;
 pub(crate) use account::HEADROOM_PART;
-pub use api::{Append, Appended, Block, Fed, Feed, Log};
+pub use api::{Append, Appended, Block, Fed, Feed, Inlet, Log};
 pub use cursor_file::{CURSOR_MAX, CursorFile};
+pub use decisions::{DecisionLog, FrameReader, Position, PositionStore};
 pub use directory::Directory;
 pub use erase::{Erased, erase};
 pub use errors::{AppendError, LogError, ReadError};

@@ -122,7 +122,7 @@ impl Parts<'_> {
                     stats: stats.clone(),
                 })
                 .collect(),
-            log: self.shared.log.clone(),
+            log: self.shared.inlet.clone(),
             services: self.shared.services.clone(),
             meter: self.shared.meter.clone(),
             intake: self.intakes.budget.clone(),

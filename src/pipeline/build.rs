@@ -10,7 +10,9 @@ use crate::config::settings::{
     Compat, Config, InstanceSettings, PipelineSettings, SamplingStrategy,
 };
 use crate::genai::{Dialects, Meter};
-use crate::log::{Directory, Fed, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind};
+use crate::log::{
+    Directory, Fed, Inlet as _, Log as _, MemorySettings, OpenAt, Services, SpanLog, StoreKind,
+};
 use crate::otlp::SourceId;
 use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, layout};
 use crate::sampler::{
@@ -63,7 +65,7 @@ pub(super) fn build(
         budgets.cache
     };
     let budgets = Budgets { cache, ..budgets };
-    let log: Arc<dyn Log<Scanned>> = SpanLog::open(
+    let log = SpanLog::open(
         &directory,
         &first.log,
         memory,
@@ -77,6 +79,7 @@ pub(super) fn build(
     let shared = Shared {
         atoms: Arc::new(atoms),
         services,
+        inlet: log.clone(),
         log,
         on_full: memory.on_full,
         partitions,
@@ -120,7 +123,7 @@ fn meter(config: &Config) -> Option<Arc<Meter>> {
 fn partitions(
     directory: &Directory,
     in_config: u16,
-    log: &dyn Log<Scanned>,
+    log: &SpanLog<Scanned>,
     samplers: &[OpenSampler],
 ) -> Result<u16, StartError> {
     let in_log = directory.partitions();

@@ -121,7 +121,7 @@ fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Result<Inta
     let intake = Intake::new(
         shared.atoms.clone(),
         shared.services.clone(),
-        shared.log.clone(),
+        shared.inlet.clone(),
         shared.partitions,
     )
     .by_resource(strict);
@@ -318,7 +318,7 @@ impl Pipeline {
     /// The log's counters.
     #[must_use]
     pub fn log_stats(&self) -> LogStats {
-        self.shared.log.stats()
+        self.shared.inlet.stats()
     }
 
     /// Memory by service.
@@ -332,7 +332,7 @@ impl Pipeline {
     #[doc(hidden)]
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        let log = self.shared.log.stats();
+        let log = self.shared.inlet.stats();
         self.samplers.iter().all(|sampler| {
             let stats = &sampler.stats;
             // A worker counts a kept span as awaiting before it says that it has read or seen the time so far.

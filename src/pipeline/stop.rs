@@ -14,7 +14,10 @@ impl Pipeline {
         self.stop_intake.cancel();
         self.receivers.close();
         self.receivers.wait().await;
-        let (log, mut samplers) = (self.shared.log.clone(), std::mem::take(&mut self.samplers));
+        let (log, mut samplers) = (
+            self.shared.inlet.clone(),
+            std::mem::take(&mut self.samplers),
+        );
         // A worker still reads the log while it stops, so the log ends last.
         let stopped = tokio::task::spawn_blocking(move || {
             for sampler in &mut samplers {

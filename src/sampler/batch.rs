@@ -3,7 +3,7 @@
 use super::entry::{Amends, BatchMeta, Entry, encode};
 use super::packed::PackedRef;
 use super::snapshot::LimitStates;
-use crate::log::{AppendError, OutFrame, Stream};
+use crate::log::{AppendError, DecisionLog, OutFrame};
 use crate::rules::LimitSnapshot;
 use prost::Message;
 
@@ -96,7 +96,7 @@ impl Batch {
     /// Some frames may be written; the next call goes on behind them.
     pub(crate) fn write(
         &mut self,
-        stream: &Stream,
+        log: &dyn DecisionLog,
         stamp: u64,
         meta: BatchMeta,
     ) -> Result<u64, AppendError> {
@@ -107,7 +107,7 @@ impl Batch {
                 meta: meta.pack(),
                 body: &[frame],
             };
-            let position = stream.append(&[frame])?.first().copied();
+            let position = log.append(&[frame])?.first().copied();
             self.first = self.first.or(position);
             self.written += 1;
         }

@@ -4,7 +4,7 @@
 //! a piece is covered when an entry of its trace spans its position. Entries of late and filtered pieces cover one piece alone:
 //! others of its trace may lie in the same frame, and be undecided.
 
-use super::entry::{Extent, address};
+use super::entry::Extent;
 use super::packed::PackedRef;
 use crate::otlp::TraceId;
 use hashbrown::{HashMap, HashSet};
@@ -12,8 +12,8 @@ use hashbrown::{HashMap, HashSet};
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
     extents: HashMap<TraceId, Vec<(u64, u64)>>,
-    /// By trace and address.
-    pieces: HashSet<(TraceId, u64)>,
+    /// By trace, frame and offset.
+    pieces: HashSet<(TraceId, u64, u64)>,
 }
 
 impl Coverage {
@@ -26,19 +26,20 @@ impl Coverage {
 
     /// The extent of one piece alone.
     pub(crate) fn add_piece(&mut self, trace: TraceId, extent: Extent) {
-        self.pieces.insert((trace, extent.last));
+        let offset = extent.last.saturating_sub(extent.first);
+        self.pieces.insert((trace, extent.first, offset));
     }
 
     /// These pieces, and no others between them.
     pub(crate) fn add_pieces(&mut self, trace: TraceId, places: &[PackedRef]) {
         self.pieces.extend(places.iter().map(|packed| {
             let place = packed.place();
-            (trace, address(place.position, place.offset))
+            (trace, place.position, u64::from(place.offset))
         }));
     }
 
     pub(crate) fn covers(&self, trace: TraceId, position: u64, offset: u32) -> bool {
-        if self.pieces.contains(&(trace, address(position, offset))) {
+        if self.pieces.contains(&(trace, position, u64::from(offset))) {
             return true;
         }
         let extents = self

@@ -6,7 +6,7 @@
 use super::backlog::Backlog;
 use super::packed::PackedRef;
 use super::position_ring::PositionRing;
-use crate::log::{CursorFile, LogError};
+use crate::log::Position;
 use parking_lot::Mutex;
 use prost::Message;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,7 +75,7 @@ pub struct Delivery {
     awaiting: AtomicU64,
     backlog: Mutex<Backlog>,
     state: Mutex<Delivered>,
-    file: CursorFile,
+    position: Position,
     new: bool,
 }
 
@@ -89,11 +89,9 @@ struct Expected {
 
 impl Delivery {
     /// Loads the exporter's position; a new exporter begins at `end` of the decision log, as does one that was gone.
-    ///
-    /// # Errors
-    /// When the file cannot be opened.
-    pub fn open(name: &str, file: CursorFile, end: u64) -> Result<Self, LogError> {
-        let saved = file
+    #[must_use]
+    pub fn open(name: &str, position: Position, end: u64) -> Self {
+        let saved = position
             .load()
             .and_then(|bytes| Delivered::decode(&bytes[..]).ok());
         let gone = saved.is_some_and(|state| state.gone);
@@ -101,15 +99,15 @@ impl Delivery {
         if saved.is_none() || gone {
             (state.position, state.skip) = (end, 0);
         }
-        Ok(Self {
+        Self {
             name: name.to_owned(),
             expected: Mutex::default(),
             awaiting: AtomicU64::new(0),
             backlog: Mutex::default(),
             new: saved.is_none() || gone,
             state: Mutex::new(state),
-            file,
-        })
+            position,
+        }
     }
 
     /// The exporter was not there before, or not in the process before.
@@ -258,6 +256,6 @@ impl Delivery {
     /// When the file cannot be written.
     pub(crate) fn save(&self) -> std::io::Result<()> {
         let bytes = self.state.lock().encode_to_vec();
-        self.file.save(&bytes)
+        self.position.save(&bytes)
     }
 }

@@ -23,7 +23,7 @@ impl Worker {
             return true;
         }
         let meta = self.batch_meta();
-        let position = match self.batch.write(&self.parts.decisions, self.now, meta) {
+        let position = match self.batch.write(&*self.parts.decisions, self.now, meta) {
             Ok(position) => position,
             Err(error) => {
                 add(&self.parts.stats.entry_errors, 1);
@@ -206,7 +206,7 @@ impl Worker {
             decide,
             gone: false,
         };
-        let saved = self.parts.file.save(&point.encode_to_vec());
+        let saved = self.parts.position.save(&point.encode_to_vec());
         match &saved {
             Ok(()) => {
                 let cursors = self

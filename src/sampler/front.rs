@@ -62,7 +62,7 @@ impl Worker {
                 length: piece.length,
             };
             let (front, atoms) = (&self.parts.front, &self.parts.atoms);
-            let bytes = self.parts.log.read(place).ok();
+            let bytes = self.parts.log.read(place, piece.trace).ok();
             let seen = bytes.and_then(|bytes| see(&bytes, front, atoms, &mut self.scratch));
             let Seen { facts, size } = seen.unwrap_or_else(|| {
                 add(&self.parts.stats.damaged, 1);

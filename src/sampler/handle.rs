@@ -11,7 +11,7 @@ use super::stop_signal::StopSignal;
 use super::worker::{Parts, Worker};
 use crate::clock::SharedClock;
 use crate::genai::Meter;
-use crate::log::{Directory, Log, LogError, OnFull, Services, Stream};
+use crate::log::{DecisionLog, Directory, Inlet, Log, LogError, OnFull, Position, Services};
 use crate::otlp::SourceId;
 use crate::processors::Chain;
 use crate::rules::{Atoms, Program};
@@ -21,8 +21,8 @@ use std::thread::JoinHandle;
 /// A sampler whose decision log has been read, and which has not begun: the span log is opened between the two.
 pub struct OpenSampler {
     settings: SamplerSettings,
-    decisions: Stream,
-    file: crate::log::CursorFile,
+    decisions: Arc<dyn DecisionLog>,
+    position: Position,
     deliveries: Vec<Arc<Delivery>>,
     gone: Vec<(String, Arc<Delivery>)>,
     recovered: Recovered,
@@ -46,6 +46,8 @@ pub struct Shared {
     pub services: Arc<Services>,
     /// The span log.
     pub log: Arc<dyn Log<Scanned>>,
+    /// The same as receivers see it.
+    pub inlet: Arc<dyn Inlet<Scanned>>,
     /// What happens at a service's cap.
     pub on_full: OnFull,
     /// Partitions of the log.
@@ -76,32 +78,45 @@ impl OpenSampler {
         settings: SamplerSettings,
         exporters: &[String],
     ) -> Result<Self, LogError> {
-        let decisions = directory.decisions(&settings.id)?;
-        let file = directory.cursor_file(&decide_name(&settings.id))?;
+        let decisions = Arc::new(directory.decisions(&settings.id)?);
+        let position: Position = Arc::new(directory.cursor_file(&decide_name(&settings.id))?);
+        let of = |name: &str| Ok(Arc::new(directory.cursor_file(name)?) as Position);
+        let mut open = Self::over(settings, decisions, position, &of, exporters)?;
+        let counts = (open.recovered.snapshot.kept, open.decisions.end());
+        open.gone = give_up_exporters(directory, &open.settings.id, exporters, counts)?;
+        Ok(open)
+    }
+
+    /// The same over a store of another kind; `of` gives the position of an exporter by its name.
+    ///
+    /// # Errors
+    /// When a position cannot be had or saved.
+    pub(crate) fn over(
+        settings: SamplerSettings,
+        decisions: Arc<dyn DecisionLog>,
+        position: Position,
+        of: &dyn Fn(&str) -> Result<Position, LogError>,
+        exporters: &[String],
+    ) -> Result<Self, LogError> {
         let deliver = |exporter: &String| {
             let name = deliver_name(&settings.id, exporter);
-            Ok(Arc::new(Delivery::open(
-                &name,
-                directory.cursor_file(&name)?,
-                decisions.end(),
-            )?))
+            let position = of(&name)?;
+            Ok(Arc::new(Delivery::open(&name, position, decisions.end())))
         };
         let deliveries = exporters
             .iter()
             .map(deliver)
             .collect::<Result<Vec<_>, LogError>>()?;
-        let recovered = recover(&decisions, &file, &deliveries);
+        let recovered = recover(&*decisions, &*position, &deliveries);
         for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
             delivery.save().map_err(LogError::io("a position"))?;
         }
-        let counts = (recovered.snapshot.kept, decisions.end());
-        let gone = give_up_exporters(directory, &settings.id, exporters, counts)?;
         Ok(Self {
             settings,
             decisions,
-            file,
+            position,
             deliveries,
-            gone,
+            gone: Vec::new(),
             recovered,
             front: Arc::default(),
         })
@@ -114,10 +129,11 @@ impl OpenSampler {
         self
     }
 
-    /// The span log must go on beyond this position and this stamp.
+    /// The span log must go on at this position, which no entry names, or behind it, and beyond this stamp.
     #[must_use]
     pub fn resume_after(&self) -> (u64, u64) {
-        (self.recovered.beyond, self.recovered.stamp)
+        let Recovered { beyond, stamp, .. } = self.recovered;
+        (beyond.saturating_add(u64::from(beyond > 0)), stamp)
     }
 
     /// Everything in the span log before this position is decided and counted, or none of its own.
@@ -169,7 +185,7 @@ impl OpenSampler {
             on_full: shared.on_full,
             log: shared.log.clone(),
             decisions: self.decisions.clone(),
-            file: self.file,
+            position: self.position,
             deliveries: self.deliveries.clone(),
             gone: self.gone.clone(),
             stats: stats.clone(),
@@ -211,7 +227,7 @@ pub struct Sampler {
     /// The pipeline's id.
     pub id: String,
     /// Its decision log, for the exporters' cursors.
-    pub decisions: Stream,
+    pub decisions: Arc<dyn DecisionLog>,
     /// One for each exporter, in the order in which they were named.
     pub deliveries: Vec<Arc<Delivery>>,
     /// Exporters that have left the config, by id.

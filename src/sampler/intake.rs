@@ -6,7 +6,7 @@
 use super::packed::{MAX_PIECE, MAX_SPANS};
 use super::scanned::{Scanned, ScannedPiece, services_of, size_of_piece};
 use crate::log::{
-    Append, AppendError, Block, FRAME_HEADER, FrameMeta, Log, PIECE_HEADER, ServiceId, Services,
+    Append, AppendError, Block, FRAME_HEADER, FrameMeta, Inlet, PIECE_HEADER, ServiceId, Services,
     Signal, write_piece_header,
 };
 use crate::otlp::{Accepted, Refusal, Scan, SourceId, Split, Submit, Submitted, scan, split};
@@ -26,7 +26,7 @@ const RECORD_VERSION: u8 = 1;
 pub struct Intake {
     atoms: Arc<Atoms>,
     services: Arc<Services>,
-    log: Arc<dyn Log<Scanned>>,
+    log: Arc<dyn Inlet<Scanned>>,
     partitions: u16,
     by_resource: bool,
 }
@@ -44,7 +44,7 @@ impl Intake {
     pub fn new(
         atoms: Arc<Atoms>,
         services: Arc<Services>,
-        log: Arc<dyn Log<Scanned>>,
+        log: Arc<dyn Inlet<Scanned>>,
         partitions: u16,
     ) -> Self {
         Self {

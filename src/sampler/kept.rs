@@ -2,7 +2,7 @@
 
 use super::entry::{BatchMeta, Decision, Entries, Entry};
 use super::packed::PackedRef;
-use crate::log::{ReadError, Ref, Stream, StreamReader};
+use crate::log::{DecisionLog, FrameReader, ReadError, Ref};
 use crate::otlp::TraceId;
 use std::collections::VecDeque;
 
@@ -35,7 +35,7 @@ impl Kept {
 /// Reads keeps from a position of the decision log on.
 #[derive(Debug)]
 pub struct KeptReader {
-    reader: StreamReader,
+    reader: Box<dyn FrameReader>,
     ready: VecDeque<Kept>,
     /// Where the frame begins whose entries are being handed out, and where the next one does.
     frame: u64,
@@ -50,8 +50,8 @@ pub struct KeptReader {
 impl KeptReader {
     /// A reader that begins in the frame at `from`, behind its first `skip` keeps.
     #[must_use]
-    pub fn new(stream: &Stream, from: u64, skip: u64) -> Self {
-        let reader = stream.reader(from);
+    pub fn new(log: &dyn DecisionLog, from: u64, skip: u64) -> Self {
+        let reader = log.reader(from);
         Self {
             reader,
             ready: VecDeque::new(),

@@ -56,7 +56,8 @@ pub(super) fn give_up_exporters(
     let mut gone = Vec::new();
     for exporter in exporters_besides(directory, instance, known) {
         let name = deliver_name(instance, &exporter);
-        let delivery = Delivery::open(&name, directory.cursor_file(&name)?, end)?;
+        let position = Arc::new(directory.cursor_file(&name)?);
+        let delivery = Delivery::open(&name, position, end);
         let spans = delivery
             .give_up(kept, end)
             .map_err(LogError::io("a position"))?;

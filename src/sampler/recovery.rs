@@ -9,7 +9,7 @@ use super::left::Left;
 use super::memory::Remembered;
 use super::snapshot::{LimitStates, RestartPoint, Snapshot};
 use super::waiting::Waiting;
-use crate::log::{CursorFile, ReadError, ServiceId, Stream};
+use crate::log::{DecisionLog, PositionStore, ReadError, ServiceId};
 use crate::otlp::{NEVER, TraceId};
 use hashbrown::HashMap;
 use prost::Message;
@@ -64,11 +64,11 @@ pub(crate) struct Recovered {
 
 /// Reads what a restart needs of the decision log, and tells each exporter what it has still to deliver.
 pub(crate) fn recover(
-    stream: &Stream,
-    file: &CursorFile,
+    log: &dyn DecisionLog,
+    position: &dyn PositionStore,
     deliveries: &[Arc<Delivery>],
 ) -> Recovered {
-    let saved = file
+    let saved = position
         .load()
         .and_then(|bytes| RestartPoint::decode(&bytes[..]).ok());
     let point = saved.unwrap_or_default();
@@ -83,7 +83,7 @@ pub(crate) fn recover(
         begins: point.gone,
         ..Recovered::default()
     };
-    let mut reader = stream.reader(point.entries.min(oldest).max(stream.start()));
+    let mut reader = log.reader(point.entries.min(oldest).max(log.start()));
     loop {
         match reader.next() {
             Ok(Some(frame)) => {
@@ -133,7 +133,7 @@ pub(crate) fn recover(
         }
     }
     for delivery in deliveries {
-        delivery.written(stream.end());
+        delivery.written(log.end());
     }
     out
 }
@@ -201,7 +201,8 @@ impl Recovered {
                 self.take_amendment(place, &entry);
             }
             if let Some((decision, extent, keep)) = entry.decision() {
-                last = last.max(extent.last);
+                let late = decision.is_of_piece(extent);
+                last = last.max(if late { extent.first } else { extent.last });
                 let threshold = keep.then_some(keep_threshold);
                 self.take_decision(place, decision, extent, threshold);
             }

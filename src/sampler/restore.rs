@@ -157,7 +157,7 @@ impl Worker {
         if last.saturating_sub(first) > MOST_READ {
             return out;
         }
-        let mut feed = self.parts.log.feed(first);
+        let mut feed = self.parts.log.history(first);
         while feed.position() <= last {
             match feed.next(Duration::ZERO) {
                 Fed::Live { position, .. } | Fed::Stored { position, .. } if position > last => {
@@ -202,16 +202,16 @@ impl Worker {
             }
         }
         drop(feed);
-        out.retain(|place| !self.is_filtered(*place));
+        out.retain(|place| !self.is_filtered(trace, *place));
         out
     }
 
     /// The processors leave nothing of the piece: it was settled alone, and not dropped.
-    fn is_filtered(&mut self, place: PackedRef) -> bool {
+    fn is_filtered(&mut self, trace: TraceId, place: PackedRef) -> bool {
         if self.parts.front.is_empty() {
             return false;
         }
-        let Ok(bytes) = self.parts.log.read(place.place()) else {
+        let Ok(bytes) = self.parts.log.read(place.place(), trace) else {
             return false;
         };
         let (front, atoms) = (&self.parts.front, &self.parts.atoms);

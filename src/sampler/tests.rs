@@ -5,7 +5,7 @@ use super::*;
 use crate::clock::{ManualClock, SECOND};
 use crate::genai::Dialects;
 use crate::log::{
-    Directory, Durability, Log, LogSettings, MemorySettings, OnFull, OpenAt, Services, SpanLog,
+    Directory, Durability, Inlet as _, Log as _, LogSettings, MemorySettings, OnFull, OpenAt, Services, SpanLog,
     StoreKind,
 };
 use crate::otlp::{SourceId, Submit, TraceId};
@@ -58,7 +58,7 @@ fn policies() -> Vec<PolicySpec> {
 /// A running sampler over a directory.
 struct Rig {
     clock: Arc<ManualClock>,
-    log: Arc<dyn Log<Scanned>>,
+    log: Arc<SpanLog<Scanned>>,
     intake: Intake,
     sampler: Sampler,
     policies: Vec<PolicySpec>,
@@ -164,7 +164,7 @@ impl Rig {
         let (beyond, stamp) = open.resume_after();
         let services = Arc::new(Services::new(&memory));
         let at = OpenAt { beyond, stamp };
-        let log: Arc<dyn Log<Scanned>> = SpanLog::open(
+        let log = SpanLog::open(
             &directory,
             settings,
             &memory,

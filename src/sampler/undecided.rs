@@ -15,6 +15,7 @@ use super::stop_signal::StopSignal;
 use super::waiting::Waiting;
 use super::worker::Worker;
 use crate::clock::SECOND;
+use crate::otlp::TraceId;
 use crate::rules::{Features, Fold};
 
 /// New traces are named, and grown ones again, while the decision log is no fuller than half.
@@ -156,7 +157,7 @@ impl Worker {
                     .program
                     .restore_state(saved, values, &mut fold, &mut words)
             }
-            None => self.fold_anew(&waiting.places, &mut fold, &mut words),
+            None => self.fold_anew(trace, &waiting.places, &mut fold, &mut words),
         };
         let Some(partition) = self.partitions.get_mut(owner) else {
             return;
@@ -198,13 +199,14 @@ impl Worker {
     /// The rules have changed: the state is made from the pieces again. One that cannot be read is left out.
     fn fold_anew(
         &mut self,
+        trace: TraceId,
         places: &[PackedRef],
         fold: &mut Fold,
         words: &mut [u64],
     ) -> Option<Features> {
         let mut features = None;
         for place in places {
-            let Some(Seen { facts, size }) = self.seen(*place) else {
+            let Some(Seen { facts, size }) = self.seen(trace, *place) else {
                 add(&self.parts.stats.damaged, 1);
                 continue;
             };
@@ -219,8 +221,8 @@ impl Worker {
         features
     }
 
-    fn seen(&mut self, place: PackedRef) -> Option<Seen> {
-        let bytes = self.parts.log.read(place.place()).ok()?;
+    fn seen(&mut self, trace: TraceId, place: PackedRef) -> Option<Seen> {
+        let bytes = self.parts.log.read(place.place(), trace).ok()?;
         let (front, atoms) = (&self.parts.front, &self.parts.atoms);
         see(&bytes, front, atoms, &mut self.scratch)
     }

@@ -24,7 +24,7 @@ use super::strict::Blocked;
 use super::waiting::Waiting;
 use crate::clock::{SECOND, SharedClock};
 use crate::genai::Meter;
-use crate::log::{Account, CursorFile, Fed, Log, OnFull, ServiceId, Services, Stream};
+use crate::log::{Account, DecisionLog, Fed, Log, OnFull, Position, ServiceId, Services};
 use crate::otlp::SourceId;
 use crate::processors::Chain;
 use crate::rules::{Atoms, Limits, ObserverScratch, Percentiles, Program, Seen};
@@ -48,8 +48,8 @@ pub(crate) struct Parts {
     pub(crate) services: Arc<Services>,
     pub(crate) on_full: OnFull,
     pub(crate) log: Arc<dyn Log<Scanned>>,
-    pub(crate) decisions: Stream,
-    pub(crate) file: CursorFile,
+    pub(crate) decisions: Arc<dyn DecisionLog>,
+    pub(crate) position: Position,
     pub(crate) deliveries: Vec<Arc<Delivery>>,
     /// Exporters that the config no longer has.
     pub(crate) gone: Vec<(String, Arc<Delivery>)>,
@@ -154,7 +154,7 @@ impl Worker {
             snapshot_position: recovered.snapshot_position,
             waiting: recovered.waiting.into_values().collect(),
             entries_from: 0,
-            max_pieces: max_pieces(&parts.decisions),
+            max_pieces: max_pieces(&*parts.decisions),
             scratch: ObserverScratch::default(),
             places: Vec::new(),
             thresholds: Vec::new(),
@@ -353,6 +353,6 @@ impl Worker {
 const PIECE_BYTES: u64 = 24;
 
 /// As many as take half a segment: what is before them in the same frame is no more than a batch's frame.
-fn max_pieces(decisions: &Stream) -> u32 {
+fn max_pieces(decisions: &dyn DecisionLog) -> u32 {
     u32::try_from(decisions.max_batch() / 2 / PIECE_BYTES).unwrap_or(u32::MAX)
 }

@@ -9,7 +9,7 @@ use super::retention::Retention;
 use super::window::Window;
 use super::writer;
 use crate::clock::SharedClock;
-use crate::log::api::{Append, Appended, Feed, Log};
+use crate::log::api::{Append, Appended, Feed, Inlet, Log};
 use crate::log::cache::Cache;
 use crate::log::directory::Directory;
 use crate::log::errors::{LogError, ReadError};
@@ -19,6 +19,7 @@ use crate::log::services::Services;
 use crate::log::settings::{LogSettings, MemorySettings};
 use crate::log::stats::{Counters, LogStats};
 use crate::log::stream::Stream;
+use crate::otlp::TraceId;
 use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -124,15 +125,11 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
 }
 
 impl<A: Send + Sync + 'static> Log<A> for SpanLog<A> {
-    fn append(&self, request: Append<A>) -> Appended {
-        self.core.take(request)
-    }
-
     fn feed(&self, from: u64) -> Box<dyn Feed<A>> {
         Box::new(SpanFeed::new(Arc::clone(&self.core), from))
     }
 
-    fn read(&self, place: Ref) -> Result<Bytes, ReadError> {
+    fn read(&self, place: Ref, _: TraceId) -> Result<Bytes, ReadError> {
         if let Some(bytes) = self.core.cache.get(place) {
             return Ok(bytes);
         }
@@ -176,21 +173,31 @@ impl<A: Send + Sync + 'static> Log<A> for SpanLog<A> {
     fn end(&self) -> u64 {
         self.core.window.lock().end
     }
+}
+
+impl<A: Send + Sync + 'static> Inlet<A> for SpanLog<A> {
+    fn append(&self, request: Append<A>) -> Appended {
+        self.core.take(request)
+    }
 
     fn stats(&self) -> LogStats {
         let core = &*self.core;
+        let (end, window_bytes) = {
+            let window = core.window.lock();
+            (window.end, window.bytes)
+        };
         LogStats {
             bytes: core.stream.bytes(),
             max_bytes: core.stream.max_bytes(),
             held_bytes: core.stream.bytes_from(core.holds.least()),
             segments: core.stream.segments().len(),
-            start: self.start(),
-            end: self.end(),
+            start: core.stream.start(),
+            end,
             oldest_stamp: core.stream.first_stamp(),
             last_stamp: core.stream.last_stamp(),
             now: core.time.now(),
             refused: core.counters.refused(),
-            window_bytes: core.window.lock().bytes,
+            window_bytes,
             cache_bytes: core.cache.bytes(),
             frames: core.counters.frames.load(Ordering::Relaxed),
             spans: core.counters.spans.load(Ordering::Relaxed),

@@ -5,7 +5,7 @@ mod order;
 
 use super::*;
 use crate::clock::{ManualClock, SECOND, SharedClock, SystemClock};
-use crate::log::api::{Append, Block, Fed, Feed, Log};
+use crate::log::api::{Append, Block, Fed, Feed, Inlet, Log};
 use crate::log::directory::Directory;
 use crate::log::errors::{AppendError, ReadError};
 use crate::log::frame::{FrameMeta, Signal};
@@ -16,10 +16,13 @@ use crate::log::settings::{Durability, LogSettings, MemorySettings, OnFull, Stor
 use crate::log::storage::Storage;
 use crate::log::storage::simulated::{Fault, Outage, SimulatedStorage};
 use crate::log::stream::{Stream, StreamSettings};
-use crate::otlp::{IntakeBudget, SourceId};
+use crate::otlp::{IntakeBudget, SourceId, TraceId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+/// The embedded log finds a piece without its trace.
+const TRACE: TraceId = TraceId(1);
 
 const SOON: Duration = Duration::from_secs(5);
 const NOW: Duration = Duration::ZERO;
@@ -211,16 +214,19 @@ fn what_is_acknowledged_is_fed_and_read_back_also_after_a_restart() {
     assert!(matches!(feed.next(SOON), Fed::Live { position, .. } if position == last));
     for position in [positions[0], last] {
         for (place, body) in refs(position, &bodies).into_iter().zip(bodies) {
-            assert_eq!(opened.log.read(place).unwrap(), body);
+            assert_eq!(opened.log.read(place, TRACE).unwrap(), body);
             let off = Ref {
                 offset: place.offset + 1,
                 ..place
             };
             assert!(matches!(
-                opened.log.read(Ref {
-                    position: positions[0],
-                    ..off
-                }),
+                opened.log.read(
+                    Ref {
+                        position: positions[0],
+                        ..off
+                    },
+                    TRACE
+                ),
                 Err(ReadError::Damaged { .. })
             ));
         }
@@ -396,10 +402,13 @@ fn spilled_payload_is_read_from_the_store() {
         .map(|b| opened.append("noisy", 0, &[b]).unwrap())
         .collect();
     for (body, position) in bodies.iter().zip(positions) {
-        assert_eq!(opened.log.read(refs(position, &[body])[0]).unwrap(), body);
+        assert_eq!(
+            opened.log.read(refs(position, &[body])[0], TRACE).unwrap(),
+            body
+        );
     }
     assert_eq!(
-        opened.log.read(refs(quiet, &[b"stays"])[0]).unwrap(),
+        opened.log.read(refs(quiet, &[b"stays"])[0], TRACE).unwrap(),
         &b"stays"[..]
     );
     assert!(opened.count("noisy", |a| a.cache.load(Ordering::Relaxed)) <= 8000);
@@ -442,15 +451,15 @@ fn what_is_held_stays_and_the_log_refuses_instead() {
         stats.bytes <= stats.max_bytes && stats.bytes + 65_536 > stats.max_bytes,
         "{stats:?}"
     );
-    opened.log.read(refs(first, &[&body])[0]).unwrap();
+    opened.log.read(refs(first, &[&body])[0], TRACE).unwrap();
     opened.log.hold("one", last);
     opened.append("a", 0, &[&body]).unwrap();
     assert!(opened.log.start() > first);
     assert!(matches!(
-        opened.log.read(refs(first, &[&body])[0]),
+        opened.log.read(refs(first, &[&body])[0], TRACE),
         Ok(_) | Err(ReadError::Gone { .. })
     ));
-    opened.log.read(refs(last, &[&body])[0]).unwrap();
+    opened.log.read(refs(last, &[&body])[0], TRACE).unwrap();
     opened.log.forget_holder("one");
     for _ in 0..200 {
         opened.append("a", 0, &[&body]).unwrap();

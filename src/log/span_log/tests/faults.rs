@@ -53,7 +53,7 @@ fn a_failed_write_or_sync_is_a_refusal_and_the_log_goes_on() {
         );
         assert_eq!(opened.count("a", |a| a.intake.load(Ordering::Relaxed)), 0);
         assert_eq!(
-            opened.log.read(refs(third, &[b"third"])[0]).unwrap(),
+            opened.log.read(refs(third, &[b"third"])[0], TRACE).unwrap(),
             &b"third"[..]
         );
         drop((feed, opened));
@@ -139,12 +139,12 @@ fn a_damaged_frame_is_reported_and_the_rest_is_fed() {
         .collect();
     assert_eq!(drain(&mut *opened.log.feed(0)), expected);
     assert!(matches!(
-        opened.log.read(refs(positions[2], &[b"payload"])[0]),
+        opened.log.read(refs(positions[2], &[b"payload"])[0], TRACE),
         Err(ReadError::Damaged { .. })
     ));
     opened
         .log
-        .read(refs(positions[3], &[b"payload"])[0])
+        .read(refs(positions[3], &[b"payload"])[0], TRACE)
         .unwrap();
 }
 
