@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::fields::Fields;
 use super::item::Item;
+use super::kafka_log;
 use super::node::Place;
+use crate::kafka::KafkaLogSettings;
 use crate::log::{Durability, LogSettings, StoreKind};
 
 /// Where the log is unless the file or `TAILWATER_BUFFER` says otherwise (design.md section 3).
@@ -21,7 +23,7 @@ const PARTITIONS: u16 = 16;
 /// Large enough that rolling is rare, small enough that retention is fine-grained (`LogSettings::segment_size`).
 const SEGMENT: u64 = 128 << 20;
 
-/// A `buffer` block and where it stands.
+/// A `buffer` block and where it stands; for Kafka, where `kafka` does.
 #[derive(Debug, Clone)]
 pub(crate) struct Buffer {
     pub place: Place,
@@ -64,25 +66,45 @@ pub(crate) fn from_env(text: &str) -> Result<LogSettings, &'static str> {
     }
 }
 
-/// Decodes the block: exactly one of `disk`, `memory`, `kafka`.
-pub(crate) fn decode(item: &Item<'_>) -> Option<Buffer> {
+/// Decodes the block: exactly one of `disk`, `memory`, `kafka`. `needed` is how long a trace's spans must be there.
+pub(crate) fn decode(item: &Item<'_>, needed: Duration) -> Option<Buffer> {
     let mut fields = item.fields()?;
     let disk = fields.get_or_null("disk");
     let memory = fields.get_or_null("memory");
-    fields.not_yet("kafka", "use `disk: {directory: ...}`");
-    let kafka = fields.get("kafka").is_some();
-    if disk.is_some() && memory.is_some() {
-        item.error("expected one of `disk` and `memory`, found both");
-    } else if disk.is_none() && memory.is_none() && !kafka {
-        item.error("expected `disk` or `memory`");
+    let kafka = fields.get_or_null("kafka");
+    let found: Vec<&str> = [
+        (&disk, "`disk`"),
+        (&memory, "`memory`"),
+        (&kafka, "`kafka`"),
+    ]
+    .iter()
+    .filter_map(|(block, name)| block.as_ref().map(|_| *name))
+    .collect();
+    match found.as_slice() {
+        [] => item.error("expected `disk`, `memory` or `kafka`"),
+        [_] => {}
+        [first, others @ ..] => {
+            let others = others.join(" and ");
+            item.error(format!("expected one log, found {first} and {others}"));
+        }
     }
+    let kafka = kafka.map(|item| (kafka_log::decode(&item, needed), item));
+    let at = kafka.as_ref().map_or(item, |(_, item)| item);
+    let (place, path) = (at.node.place, at.path.clone());
     let disk = disk.and_then(|item| decode_disk(&item));
     let log = disk.or(memory.and_then(|item| decode_memory(&item)));
-    Some(Buffer {
-        place: item.node.place,
-        path: item.path.clone(),
-        log: log?,
-    })
+    let log = log.or(kafka.and_then(|(kafka, _)| kafka.map(in_kafka)))?;
+    Some(Buffer { place, path, log })
+}
+
+/// What is the topics' own has the embedded log's defaults, which nobody looks at.
+fn in_kafka(kafka: KafkaLogSettings) -> LogSettings {
+    LogSettings {
+        partitions: kafka.partitions,
+        retention: None,
+        store: StoreKind::Kafka(Box::new(kafka)),
+        ..default_log()
+    }
 }
 
 fn decode_disk(item: &Item<'_>) -> Option<LogSettings> {

@@ -1,4 +1,4 @@
-//! What the `kafka` receiver and exporter have in common (the Collector's `configkafka`): brokers, TLS, user.
+//! What the `kafka` receiver, exporter and log have in common (the Collector's `configkafka`): brokers, TLS, user.
 
 use std::time::Duration;
 

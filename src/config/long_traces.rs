@@ -28,6 +28,13 @@ pub(crate) struct Waits {
     pub early_keep: bool,
 }
 
+impl Waits {
+    /// From a trace's first span to its decision, at most.
+    pub(crate) fn longest(&self) -> Duration {
+        self.max_age.unwrap_or(self.decision_wait)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Preset {
     Llm,

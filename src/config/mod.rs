@@ -26,6 +26,8 @@ mod go_duration;
 mod item;
 mod kafka_client;
 mod kafka_exporter;
+mod kafka_log;
+mod kafka_producer;
 mod kafka_receiver;
 mod keywords;
 mod late_evidence;

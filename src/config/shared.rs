@@ -9,7 +9,7 @@ use super::own_keys;
 use super::pipelines::Wired;
 use super::settings::{Compat, InstanceSettings, MemoryPlan};
 use super::tail_sampling::Instance;
-use crate::log::LogSettings;
+use crate::log::{LogSettings, StoreKind};
 
 /// The Collector's default, for [`Compat::Strict`].
 const NUM_TRACES: u64 = 50_000;
@@ -31,10 +31,11 @@ pub(crate) fn settle(decoder: &Decoder<'_>, pipelines: &[Wired], env: Env<'_>) -
     let compat = compat_of_env(decoder, env);
     own_keys::refuse(decoder, &instances, compat);
     let mut log = log(decoder, &instances, env);
-    if instances
+    let strict = instances
         .iter()
-        .any(|instance| instance.compat.unwrap_or(compat) == Compat::Strict)
-    {
+        .any(|instance| instance.compat.unwrap_or(compat) == Compat::Strict);
+    in_kafka(decoder, &instances, strict);
+    if strict {
         // The Collector's order of traces is that of one worker.
         log.partitions = 1;
     }
@@ -71,6 +72,30 @@ fn log(decoder: &Decoder<'_>, instances: &[&Instance], env: Env<'_>) -> LogSetti
             buffer::default_log()
         }
         None => buffer::default_log(),
+    }
+}
+
+/// What a log in Kafka does not go with.
+fn in_kafka(decoder: &Decoder<'_>, instances: &[&Instance], strict: bool) {
+    let buffers = instances.iter().filter_map(|one| one.buffer.as_ref());
+    let found = buffers
+        .filter(|buffer| matches!(buffer.log.store, StoreKind::Kafka(_)))
+        .last();
+    let Some(Buffer { place, path, .. }) = found else {
+        return;
+    };
+    if strict {
+        let why = "the Collector has one worker for all traces, a group has one for each partition";
+        let message = format!("must not be set with `compat: strict`: {why}");
+        decoder.error(*place, path, message);
+    }
+    if instances.len() > 1 {
+        decoder.error_help(
+            *place,
+            path,
+            "one pipeline only can have its log in Kafka",
+            "run a daemon with a topic of its own for each pipeline with `tail_sampling`",
+        );
     }
 }
 

@@ -76,9 +76,12 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
     let late_evidence = fields.get("late_evidence");
     let mut own_keys: Vec<OwnKey> = late_evidence.iter().map(OwnKey::of).collect();
     let late_evidence = late_evidence.and_then(|item| late_evidence::decode(&item, &policies));
+    let wait = long_traces::decode(&mut fields, &policies, compat_version, &mut own_keys);
+    let late_window = fields.duration("late_window").unwrap_or(LATE_WINDOW);
+    let needed = wait.longest() + late_window;
     let instance = Instance {
         id: id.text.clone(),
-        wait: long_traces::decode(&mut fields, &policies, compat_version, &mut own_keys),
+        wait,
         num_traces: num_traces(&mut fields),
         sampled_cache_size,
         non_sampled_cache_size,
@@ -89,7 +92,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
             .unwrap_or(false),
         maximum_trace_size_bytes: fields.u64("maximum_trace_size_bytes").filter(|n| *n > 0),
         maximum_trace_spans: fields.u64("maximum_trace_spans").filter(|n| *n > 0),
-        late_window: fields.duration("late_window").unwrap_or(LATE_WINDOW),
+        late_window,
         llm_metrics: llm_metrics(&mut fields),
         sampling_strategy,
         num_shards: num_shards(&mut fields),
@@ -99,7 +102,9 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         thinning: thinning.unwrap_or_default(),
         late_evidence: late_evidence.unwrap_or_default(),
         own_keys,
-        buffer: fields.get("buffer").and_then(|item| buffer::decode(&item)),
+        buffer: fields
+            .get("buffer")
+            .and_then(|item| buffer::decode(&item, needed)),
         memory: fields.get("memory").and_then(|item| memory::decode(&item)),
         compat,
     };

@@ -14,6 +14,7 @@ mod connect;
 mod events;
 #[cfg(feature = "kafka")]
 mod failure;
+mod log_settings;
 #[cfg(feature = "kafka")]
 mod producer;
 mod settings;
@@ -24,6 +25,7 @@ pub(crate) use connect::{Misfit, client_config, misfit};
 pub(crate) use events::Events;
 #[cfg(feature = "kafka")]
 pub(crate) use failure::Failure;
+pub use log_settings::{GroupProtocol, KafkaLogSettings};
 #[cfg(feature = "kafka")]
 pub(crate) use producer::{Producer, Receipt, Record};
 pub use settings::{

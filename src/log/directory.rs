@@ -204,6 +204,9 @@ impl Directory {
 fn root(store: &StoreKind) -> Result<Arc<dyn Storage>, LogError> {
     match store {
         StoreKind::Memory => Ok(Arc::new(MemoryStorage::default())),
+        StoreKind::Kafka(_) => Err(LogError::Settings(
+            "the log is in Kafka: it has no directory".to_owned(),
+        )),
         StoreKind::Disk(path) => {
             let what = "opening the log's directory";
             drop(DiskStorage::at(path.clone(), None).map_err(LogError::io(what))?);

@@ -1,5 +1,6 @@
-//! Checked settings of the embedded log.
+//! Checked settings of the log.
 
+use crate::kafka::KafkaLogSettings;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ pub enum StoreKind {
     Disk(PathBuf),
     /// The same segments in memory; lost with the process.
     Memory,
+    /// Topics of a Kafka cluster, shared by a group of daemons.
+    Kafka(Box<KafkaLogSettings>),
 }
 
 /// What an acknowledged request survives.
@@ -45,7 +48,7 @@ pub struct MemorySettings {
     pub on_full: OnFull,
 }
 
-/// The embedded log.
+/// The log. Sizes and durability are those of an embedded one; in Kafka the topics have their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSettings {
     /// Where records live.

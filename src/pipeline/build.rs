@@ -51,6 +51,9 @@ pub(super) fn build(
         )));
     };
     let budgets = Budgets::of(memory, first.memory.skeletons(memory.total));
+    if matches!(first.log.store, StoreKind::Kafka(_)) {
+        return Err(StartError::LogInKafka);
+    }
     let directory = Directory::open(&first.log)?;
     directory.expect_instances(config.instances.len());
     let open = open_samplers(config, &directory, &budgets)?;

@@ -50,6 +50,9 @@ pub enum StartError {
         /// As the config says.
         in_config: u16,
     },
+    /// The log in Kafka.
+    #[error("`buffer.kafka` is not in this build yet: use `disk: {{directory: ...}}`")]
+    LogInKafka,
     /// A log in memory ends with its daemon.
     #[error("the buffer is in memory: it holds nothing when the daemon is stopped")]
     NothingToErase,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tailwater::config::settings::{LogFormat, LogLevel, MemoryTotal};
 use tailwater::config::{Config, Source, load};
 use tailwater::exporters::{Compression, ExporterKind, HttpTarget};
+use tailwater::kafka::{Acks, Codec, GroupProtocol, KafkaLogSettings};
 use tailwater::log::{Durability, OnFull, StoreKind};
 use tailwater::rules::{PercentileOf, PolicyKind, StatusCode};
 
@@ -257,4 +258,38 @@ fn long_traces() {
         (Some(1500), None, Some(1500), true),
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn the_log_in_kafka() {
+    let kafka = |name: &str| {
+        let log = sample(name).instances[0].sampler.log.clone();
+        let StoreKind::Kafka(kafka) = log.store else {
+            panic!("{log:?}")
+        };
+        assert_eq!(log.partitions, kafka.partitions);
+        *kafka
+    };
+    let defaults = KafkaLogSettings::new();
+    assert_eq!(kafka("kafka-log-existing.yaml").topic, "tailwater.spans");
+    assert_eq!(defaults.decisions_topic, "tailwater.decisions");
+    assert_eq!((defaults.partitions, defaults.replication_factor), (12, 3));
+    let set = kafka("kafka-log.yaml");
+    assert_eq!(
+        (
+            &*set.topic,
+            &*set.decisions_topic,
+            set.dead_letter_topic.as_deref()
+        ),
+        ("tail.spans", "tail.verdicts", Some("tail.dead"))
+    );
+    assert_eq!((set.partitions, set.replication_factor), (24, 2));
+    assert_eq!(
+        (set.session_timeout, set.retention),
+        (20 * SECOND, 3600 * SECOND)
+    );
+    assert_eq!(set.producer.compression, Codec::Zstd);
+    assert_eq!(set.producer.required_acks, Acks::All);
+    assert_eq!(set.transactional_id_on("host"), "tail-0");
+    assert_eq!(set.group_protocol, GroupProtocol::Classic);
 }

@@ -3,6 +3,10 @@
 use super::Key;
 use super::Shape::{self, Block, Duration, Flag, Number, Text, Whole, Words};
 
+/// `compression_params`.
+pub(crate) const PARAMETERS: Shape =
+    Block(&[Key::new("level", Whole, "Level of the compression.")]);
+
 const VERSIONS: &[&str] = &["", "1.2", "1.3"];
 
 pub(crate) const TLS_SERVER: Shape = Shape::Shared("tls_server", &TLS_SERVER_KEYS);

@@ -2,9 +2,10 @@
 
 use super::Key;
 use super::Shape::{self, Block, Duration, Flag, Headers, Many, Text, Whole, Words};
-use super::delivery::{QUEUE, RETRY, TLS_CLIENT};
+use super::delivery::{PARAMETERS, QUEUE, RETRY, TLS_CLIENT};
 use super::kafka::{
     BROKERS, CANONICAL, CLIENT_ID, CONN_IDLE, KAFKA_AUTH, KAFKA_ENCODINGS, KAFKA_METADATA,
+    KAFKA_PRODUCER,
 };
 use super::redact::REDACT;
 
@@ -52,8 +53,6 @@ const OTLP_GRPC: Shape = Block(&[
     Key::ignored("read_buffer_size"),
     Key::ignored("write_buffer_size"),
 ]);
-
-const PARAMETERS: Shape = Block(&[Key::new("level", Whole, "Level of the compression.")]);
 
 const OTLP_HTTP: Shape = Block(&[
     Key::new("endpoint", Text, "URL; /v1/traces is added."),
@@ -111,41 +110,6 @@ const PARTITIONER: Shape = Block(&[Key::new(
     "A key belongs to one partition.",
 )]);
 
-const PRODUCER: Shape = Block(&[
-    Key::new(
-        "max_message_bytes",
-        Whole,
-        "Bytes of one record before compression; 1000000.",
-    ),
-    Key::new(
-        "required_acks",
-        Whole,
-        "-1: all in-sync replicas have a record (the default here), 1: the leader, 0: nobody says so.",
-    ),
-    Key::new(
-        "compression",
-        Words(&["none", "", "gzip", "snappy", "lz4", "zstd"]),
-        "none.",
-    ),
-    Key::new("compression_params", PARAMETERS, "Of the compression."),
-    Key::new(
-        "flush_max_messages",
-        Whole,
-        "Records of one request; 10000.",
-    ),
-    Key::new(
-        "allow_auto_topic_creation",
-        Flag,
-        "The broker may make a missing topic; true.",
-    ),
-    Key::new(
-        "linger",
-        Duration,
-        "How long a partition waits for more records; 10ms.",
-    ),
-    Key::ignored("max_broker_write_bytes"),
-]);
-
 const KAFKA: Shape = Block(&[
     BROKERS,
     CLIENT_ID,
@@ -169,7 +133,11 @@ const KAFKA: Shape = Block(&[
         PARTITIONER,
         "Which partition a key belongs to.",
     ),
-    Key::new("producer", PRODUCER, "Sizes, acknowledgement, compression."),
+    Key::new(
+        "producer",
+        KAFKA_PRODUCER,
+        "Sizes, acknowledgement, compression.",
+    ),
     Key::new("timeout", Duration, "Time for one record to arrive; 5s."),
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),

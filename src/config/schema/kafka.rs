@@ -1,7 +1,8 @@
-//! Keys that the Kafka receiver and exporter have in common.
+//! Keys of everything that speaks to Kafka: receiver, exporter, log.
 
 use super::Key;
-use super::Shape::{self, Block, Duration, Flag, Many, Text, Words};
+use super::Shape::{self, Block, Duration, Flag, Many, Text, Whole, Words};
+use super::delivery::{PARAMETERS, TLS_CLIENT};
 
 pub(crate) const KAFKA_ENCODINGS: &[&str] = &["otlp_proto", "otlp_json"];
 
@@ -54,3 +55,98 @@ const AUTH: Shape = Block(&[
     Key::new("plain_text", PLAIN, "The same with the mechanism PLAIN."),
 ]);
 pub(crate) const KAFKA_AUTH: Key = Key::new("auth", AUTH, "Who we are.");
+
+pub(crate) const KAFKA_PRODUCER: Shape = Block(&[
+    Key::new(
+        "max_message_bytes",
+        Whole,
+        "Bytes of one record before compression; 1000000.",
+    ),
+    Key::new(
+        "required_acks",
+        Whole,
+        "-1: all in-sync replicas have a record (the default here), 1: the leader, 0: nobody says so.",
+    ),
+    Key::new(
+        "compression",
+        Words(&["none", "", "gzip", "snappy", "lz4", "zstd"]),
+        "none; for the log lz4.",
+    ),
+    Key::new("compression_params", PARAMETERS, "Of the compression."),
+    Key::new(
+        "flush_max_messages",
+        Whole,
+        "Records of one request; 10000.",
+    ),
+    Key::new(
+        "allow_auto_topic_creation",
+        Flag,
+        "The broker may make a missing topic; true, for the log never.",
+    ),
+    Key::new(
+        "linger",
+        Duration,
+        "How long a partition waits for more records; 10ms.",
+    ),
+    Key::ignored("max_broker_write_bytes"),
+]);
+
+/// `buffer.kafka`.
+pub(crate) const KAFKA_LOG: Shape = Block(&[
+    BROKERS,
+    CLIENT_ID,
+    CANONICAL,
+    CONN_IDLE,
+    KAFKA_METADATA,
+    Key::new("tls", TLS_CLIENT, "TLS; without it clear text."),
+    KAFKA_AUTH,
+    Key::new(
+        "topic",
+        Text,
+        "Where accepted spans lie until retention; tailwater.spans.",
+    ),
+    Key::new(
+        "decisions_topic",
+        Text,
+        "Where decisions lie; the topic's name with .decisions for .spans.",
+    ),
+    Key::new(
+        "dead_letter_topic",
+        Text,
+        "Where records go that nobody can read; none: counted and told.",
+    ),
+    Key::new(
+        "group_id",
+        Text,
+        "Daemons of one group share the partitions; tailwater.",
+    ),
+    Key::new(
+        "group_protocol",
+        Words(&["classic", "consumer"]),
+        "Who deals the partitions out: the members, or the brokers (KIP-848, from 4.0 on); classic.",
+    ),
+    Key::new(
+        "session_timeout",
+        Duration,
+        "A silent daemon is dead after this time; 30s.",
+    ),
+    Key::new(
+        "transactional_id",
+        Text,
+        "Names this daemon's producer of decisions, unlike any other's; group id and host name.",
+    ),
+    Key::new("partitions", Whole, "Partitions of both topics; 12."),
+    Key::new("create", Flag, "Make topics that are missing; false."),
+    Key::new(
+        "replication_factor",
+        Whole,
+        "Replicas of a topic that is made; 3.",
+    ),
+    Key::new(
+        "retention",
+        Duration,
+        "How long a topic that is made keeps spans; 2h.",
+    ),
+    Key::new("producer", KAFKA_PRODUCER, "Sizes, compression."),
+    Key::ignored("protocol_version"),
+]);

@@ -2,6 +2,7 @@
 
 use super::Key;
 use super::Shape::{self, Block, Duration, Flag, Many, Named, Share, Size, Text, Whole, Words};
+use super::kafka::KAFKA_LOG;
 use super::policies::POLICY;
 use super::processors::{ATTRIBUTES, FILTER, RESOURCE, SAMPLER};
 
@@ -57,6 +58,7 @@ const MEMORY_LOG: Shape = Block(&[
 const BUFFER: Shape = Block(&[
     Key::new("disk", DISK, "Files below a directory."),
     Key::new("memory", MEMORY_LOG, "In memory: lost with the process."),
+    Key::new("kafka", KAFKA_LOG, "Topics that a group of daemons shares."),
 ]);
 
 const MEMORY: Shape = Block(&[
