@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater::clock::SystemClock;
 use tailwater::log::{
-    Append, Block, Directory, Durability, Fed, FrameMeta, Inlet as _, Log as _, LogSettings, MemorySettings, OnFull,
-    OpenAt, OutFrame, PIECE_HEADER, Services, Signal, SpanLog, StoreKind, write_piece_header,
+    Append, Block, Directory, Durability, Fed, FrameMeta, Inlet as _, Log as _, LogSettings,
+    MemorySettings, OnFull, OpenAt, OutFrame, PIECE_HEADER, Services, Signal, SpanLog, StoreKind,
+    write_piece_header,
 };
 use tailwater::otlp::SourceId;
 

@@ -20,7 +20,7 @@ mod producer;
 mod settings;
 
 #[cfg(feature = "kafka")]
-pub(crate) use connect::{Misfit, client_config, misfit};
+pub(crate) use connect::{Misfit, client_config, millis, misfit};
 #[cfg(feature = "kafka")]
 pub(crate) use events::Events;
 #[cfg(feature = "kafka")]

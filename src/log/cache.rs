@@ -108,6 +108,22 @@ impl Cache {
         }
     }
 
+    /// Takes a piece of a record that came from elsewhere; pieces of one record in their order.
+    #[cfg_attr(not(feature = "kafka"), allow(dead_code))]
+    pub(crate) fn insert_piece(&self, place: Ref, service: ServiceId, piece: &[u8]) {
+        // A block begins in front of its first piece, as where pieces have headers.
+        let mut bytes = Vec::with_capacity(piece.len() + 1);
+        bytes.push(0);
+        bytes.extend_from_slice(piece);
+        let slot = Slot {
+            begin: place.offset.saturating_sub(1),
+            undecided: u64::from(place.length),
+            bytes: bytes.into(),
+            account: self.services.account(service),
+        };
+        self.state.lock().add(place.position, slot, self.limit);
+    }
+
     /// A copy of the piece, so that a reader that keeps it does not keep the block.
     pub(crate) fn get(&self, place: Ref) -> Option<Bytes> {
         let state = self.state.lock();

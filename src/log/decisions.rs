@@ -38,6 +38,10 @@ pub trait DecisionLog: Send + Sync + Debug {
     fn bytes_from(&self, position: u64) -> u64;
     /// Nobody needs what lies before `position`.
     fn release_before(&self, position: u64);
+    /// Frames that are best written with one append: where one costs much, several.
+    fn frames_at_once(&self) -> usize {
+        1
+    }
     /// How long entries that nobody waits for may gather: what one write costs.
     fn gathers(&self) -> Duration {
         Duration::ZERO

@@ -13,9 +13,12 @@ mod directory;
 mod erase;
 mod errors;
 mod frame;
+#[cfg(feature = "kafka")]
+mod kafka;
 mod lock;
 mod names;
 mod piece;
+mod record;
 mod refs;
 mod services;
 mod settings;
@@ -33,7 +36,13 @@ pub use directory::Directory;
 pub use erase::{Erased, erase};
 pub use errors::{AppendError, LogError, ReadError};
 pub use frame::{FRAME_HEADER, FrameMeta, OutFrame, Signal, StoredFrame};
+#[cfg(feature = "kafka")]
+pub(crate) use kafka::{
+    GroupStats, KafkaBudgets, KafkaLog, METADATA_MAX, OwnedPartition, PARTITIONS_MAX, PartitionLog,
+    Partitions,
+};
 pub use piece::{BadPiece, PIECE_HEADER, Pieces, StoredPiece, pieces, write_piece_header};
+pub use record::{RECORD, record_piece};
 pub use refs::Ref;
 pub use services::{ServiceId, Services};
 pub use settings::{Durability, LogSettings, MemorySettings, OnFull, StoreKind};

@@ -16,6 +16,7 @@ pub mod json;
 pub(crate) mod oracle;
 mod partition;
 mod raw_fields;
+mod record;
 mod sampled_state;
 mod sampling;
 mod scan;
@@ -39,6 +40,7 @@ pub(crate) use halves::halves;
 pub use ids::TraceId;
 pub use partition::partition_of;
 pub(crate) use raw_fields::raw_fields;
+pub(crate) use record::{RecordPiece, only_trace, record_pieces};
 pub(crate) use sampled_state::SampledState;
 pub use sampling::SamplingState;
 pub(crate) use sampling::{

@@ -101,15 +101,24 @@ impl Batch {
         meta: BatchMeta,
     ) -> Result<u64, AppendError> {
         self.close_frame();
-        while let Some(frame) = self.frames.get(self.written) {
-            let frame = OutFrame {
-                stamp,
-                meta: meta.pack(),
-                body: &[frame],
-            };
-            let position = log.append(&[frame])?.first().copied();
+        while self.written < self.frames.len() {
+            let rest = self.frames.get(self.written..).unwrap_or_default();
+            let bodies: Vec<[&[u8]; 1]> = rest
+                .iter()
+                .take(log.frames_at_once())
+                .map(|frame| [&frame[..]])
+                .collect();
+            let frames: Vec<_> = bodies
+                .iter()
+                .map(|body| OutFrame {
+                    stamp,
+                    meta: meta.pack(),
+                    body,
+                })
+                .collect();
+            let position = log.append(&frames)?.first().copied();
             self.first = self.first.or(position);
-            self.written += 1;
+            self.written += frames.len();
         }
         Ok(self.first.unwrap_or_default())
     }

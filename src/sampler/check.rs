@@ -11,7 +11,7 @@ use super::entry::{BatchMeta, Decision, Entries, Entry, Extent, address};
 use super::evidence::Evidence;
 use super::packed::PackedRef;
 use super::recovery::seconds;
-use super::scanned::{Scanned, ScannedPiece};
+use super::scanned::{Scanned, ScannedPiece, Scanning};
 use super::settings::Idle;
 use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream, pieces};
 use crate::otlp::{SourceId, TraceId};
@@ -276,13 +276,13 @@ impl Checker<'_> {
                     if !self.checked.sources.contains(&meta.source) {
                         continue;
                     }
-                    let (scanned, damaged) = Scanned::from_stored(
-                        &frame.body,
-                        self.checked.front,
-                        self.checked.atoms,
-                        self.checked.services,
-                        &mut scratch,
-                    );
+                    let with = &mut Scanning {
+                        front: self.checked.front,
+                        atoms: self.checked.atoms,
+                        services: self.checked.services,
+                        scratch: &mut scratch,
+                    };
+                    let (scanned, damaged) = Scanned::from_stored(&frame.body, with);
                     self.report.damaged += damaged;
                     let erased = pieces(&frame.body).flatten().filter(|piece| piece.erased);
                     let erased: HashSet<u32> = erased.map(|piece| piece.offset).collect();

@@ -31,6 +31,7 @@ impl Worker {
                 return false;
             }
         };
+        self.flushed = self.parts.clock.monotonic();
         let next = Batch::new(self.parts.decisions.max_batch());
         let batch = std::mem::replace(&mut self.batch, next);
         self.tell_written();

@@ -27,6 +27,7 @@ pub struct OpenSampler {
     gone: Vec<(String, Arc<Delivery>)>,
     recovered: Recovered,
     front: Arc<Chain>,
+    beginning: Option<u64>,
 }
 
 impl std::fmt::Debug for OpenSampler {
@@ -44,9 +45,7 @@ pub struct Shared {
     pub atoms: Arc<Atoms>,
     /// Who is charged.
     pub services: Arc<Services>,
-    /// The span log.
-    pub log: Arc<dyn Log<Scanned>>,
-    /// The same as receivers see it.
+    /// The span log as receivers see it.
     pub inlet: Arc<dyn Inlet<Scanned>>,
     /// What happens at a service's cap.
     pub on_full: OnFull,
@@ -119,6 +118,7 @@ impl OpenSampler {
             gone: Vec::new(),
             recovered,
             front: Arc::default(),
+            beginning: None,
         })
     }
 
@@ -126,6 +126,13 @@ impl OpenSampler {
     #[must_use]
     pub fn with_front(mut self, front: Arc<Chain>) -> Self {
         self.front = front;
+        self
+    }
+
+    /// A new instance begins here, not at the end of the spans.
+    #[must_use]
+    pub(crate) fn with_beginning(mut self, position: u64) -> Self {
+        self.beginning = Some(position);
         self
     }
 
@@ -158,6 +165,7 @@ impl OpenSampler {
     pub fn start(
         mut self,
         shared: &Shared,
+        log: Arc<dyn Log<Scanned>>,
         program: Program,
         rules: u32,
         sources: Vec<SourceId>,
@@ -166,13 +174,13 @@ impl OpenSampler {
         let stop = Arc::new(StopSignal::default());
         let begins = self.recovered.begins;
         if begins {
-            self.recovered.begin_at(shared.log.end());
+            self.recovered.begin_at(self.beginning.unwrap_or(log.end()));
         }
         let holder = decide_name(&self.settings.id);
-        shared.log.hold(&holder, self.recovered.needs());
+        log.hold(&holder, self.recovered.needs());
         self.deliveries
             .iter()
-            .for_each(|delivery| shared.log.hold(&delivery.name, delivery.oldest()));
+            .for_each(|delivery| log.hold(&delivery.name, delivery.oldest()));
         let parts = Parts {
             settings: self.settings.clone(),
             sources,
@@ -183,7 +191,7 @@ impl OpenSampler {
             atoms: shared.atoms.clone(),
             services: shared.services.clone(),
             on_full: shared.on_full,
-            log: shared.log.clone(),
+            log,
             decisions: self.decisions.clone(),
             position: self.position,
             deliveries: self.deliveries.clone(),

@@ -2,8 +2,11 @@
 //! made anew from the bytes when they come from the store.
 
 use super::front::{Seen, see};
-use crate::log::{ServiceId, Services, pieces};
-use crate::otlp::{CollectorSize, Scan, TraceId, Trusting, collector_size, scan};
+use crate::log::{ServiceId, Services, pieces, record_piece};
+use crate::otlp::{
+    CollectorSize, RecordPiece, Scan, TraceId, Trusting, collector_size, only_trace, record_pieces,
+    scan,
+};
 use crate::processors::Chain;
 use crate::rules::{Atoms, Facts, ObserverScratch};
 use bytes::Bytes;
@@ -43,45 +46,80 @@ impl Scanned {
     }
 
     /// Scans a stored frame again, behind the processors of `front`. Pieces that are damaged are left out; how many.
-    pub(crate) fn from_stored(
-        body: &Bytes,
-        front: &Chain,
-        atoms: &Atoms,
-        services: &Services,
-        scratch: &mut ObserverScratch,
-    ) -> (Self, u64) {
+    pub(crate) fn from_stored(body: &Bytes, with: &mut Scanning<'_>) -> (Self, u64) {
         let (mut out, mut damaged) = (Self::default(), 0);
         for piece in pieces(body) {
-            let Ok(piece) = piece else {
-                damaged += 1;
-                continue;
-            };
-            let scanned = scan(&piece.body, &mut Trusting).ok();
-            let trace = scanned.as_ref().and_then(|scan| scan.traces().next());
-            let seen = see(&piece.body, front, atoms, scratch);
-            let (Some(scanned), Some(trace), Some(Seen { facts, size })) = (scanned, trace, seen)
-            else {
-                damaged += 1;
-                continue;
-            };
-            let service = services_of(&piece.body, &scanned, services)
-                .first()
-                .copied();
-            let first = out.facts.len();
-            out.facts.append(&facts);
-            out.pieces.push(ScannedPiece {
-                trace,
-                partition: piece.partition,
-                service: service.unwrap_or(ServiceId(0)),
-                offset: piece.offset,
-                length: u32::try_from(piece.body.len()).unwrap_or(u32::MAX),
-                spans: first..out.facts.len(),
-                taken: crate::otlp::index(scanned.spans()),
-                size,
+            let taken = piece.is_ok_and(|piece| {
+                let (offset, partition) = (piece.offset, piece.partition);
+                out.take(&piece.body, (offset, partition), None, with)
             });
+            damaged += u64::from(!taken);
         }
         (out, damaged)
     }
+
+    /// Scans a record of a shared log. Also the pieces that others lie between: these are cut out when they are read.
+    pub(crate) fn from_record(
+        record: &Bytes,
+        with: &mut Scanning<'_>,
+    ) -> (Self, Vec<RecordPiece>, u64) {
+        let Ok((pieces, mut damaged)) = record_pieces(record) else {
+            return (Self::default(), Vec::new(), 1);
+        };
+        let mut out = Self::default();
+        for piece in &pieces {
+            let stretch = record.slice(piece.bytes.clone());
+            let bytes = if piece.mixed {
+                only_trace(&stretch, piece.trace)
+            } else {
+                Some(stretch)
+            };
+            let offset = record_piece(0, &piece.bytes).offset;
+            let taken = bytes.is_some_and(|bytes| out.take(&bytes, (offset, 0), Some(piece), with));
+            damaged += u64::from(!taken);
+        }
+        (out, pieces, damaged)
+    }
+
+    /// Takes one piece; `false` when it is damaged. `found` is where it lies in its record.
+    fn take(
+        &mut self,
+        body: &Bytes,
+        (offset, partition): (u32, u16),
+        found: Option<&RecordPiece>,
+        with: &mut Scanning<'_>,
+    ) -> bool {
+        let scanned = scan(body, &mut Trusting).ok();
+        let trace = scanned.as_ref().and_then(|scan| scan.traces().next());
+        let seen = see(body, with.front, with.atoms, with.scratch);
+        let (Some(scanned), Some(trace), Some(Seen { facts, size })) = (scanned, trace, seen)
+        else {
+            return false;
+        };
+        let service = services_of(body, &scanned, with.services).first().copied();
+        let first = self.facts.len();
+        self.facts.append(&facts);
+        let length = found.map_or(body.len(), |piece| piece.bytes.len());
+        self.pieces.push(ScannedPiece {
+            trace,
+            partition,
+            service: service.unwrap_or(ServiceId(0)),
+            offset,
+            length: u32::try_from(length).unwrap_or(u32::MAX),
+            spans: first..self.facts.len(),
+            taken: crate::otlp::index(scanned.spans()),
+            size,
+        });
+        true
+    }
+}
+
+/// What a worker needs to scan what comes from the store.
+pub(crate) struct Scanning<'a> {
+    pub(crate) front: &'a Chain,
+    pub(crate) atoms: &'a Atoms,
+    pub(crate) services: &'a Services,
+    pub(crate) scratch: &'a mut ObserverScratch,
 }
 
 /// A piece's size as the Collector counts it, where a rule asks for it. A piece is sound: the scan has read it.

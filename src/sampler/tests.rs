@@ -5,8 +5,8 @@ use super::*;
 use crate::clock::{ManualClock, SECOND};
 use crate::genai::Dialects;
 use crate::log::{
-    Directory, Durability, Inlet as _, Log as _, LogSettings, MemorySettings, OnFull, OpenAt, Services, SpanLog,
-    StoreKind,
+    Directory, Durability, Inlet as _, Log as _, LogSettings, MemorySettings, OnFull, OpenAt,
+    Services, SpanLog, StoreKind,
 };
 use crate::otlp::{SourceId, Submit, TraceId};
 use crate::processors::Chain;
@@ -179,7 +179,7 @@ impl Rig {
         let shared = Shared {
             atoms: atoms.clone(),
             services: services.clone(),
-            log: log.clone(),
+            inlet: log.clone(),
             on_full: OnFull::Spill,
             partitions: PARTITIONS,
             clock: clock.clone(),
@@ -188,7 +188,7 @@ impl Rig {
         };
         let sampler = open
             .with_front(front.clone())
-            .start(&shared, program.clone(), rules, vec![source()])
+            .start(&shared, log.clone(), program.clone(), rules, vec![source()])
             .unwrap();
         let intake = Intake::new(atoms.clone(), services.clone(), log.clone(), PARTITIONS);
         let runtime = tokio::runtime::Builder::new_current_thread()

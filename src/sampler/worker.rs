@@ -15,7 +15,7 @@ use super::partition::Partition;
 use super::position_ring::PositionRing;
 use super::recovery::{FrameMark, Recovered, seconds};
 use super::replay::Replay;
-use super::scanned::Scanned;
+use super::scanned::{Scanned, Scanning};
 use super::settings::SamplerSettings;
 use super::skeletons::Skeletons;
 use super::stats::{SamplerStats, add, set};
@@ -24,10 +24,14 @@ use super::strict::Blocked;
 use super::waiting::Waiting;
 use crate::clock::{SECOND, SharedClock};
 use crate::genai::Meter;
-use crate::log::{Account, DecisionLog, Fed, Log, OnFull, Position, ServiceId, Services};
+use crate::log::{
+    Account, DecisionLog, Fed, FrameMeta, Log, OnFull, Position, RECORD, ServiceId, Services,
+    record_piece,
+};
 use crate::otlp::SourceId;
 use crate::processors::Chain;
 use crate::rules::{Atoms, Limits, ObserverScratch, Percentiles, Program, Seen};
+use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -83,6 +87,8 @@ pub(crate) struct Worker {
     pub(super) read: u64,
     pub(super) next_tick: Option<u64>,
     pub(super) now: u64,
+    /// Monotonic time of the last flush, nanoseconds.
+    pub(super) flushed: u64,
     pub(super) marks: VecDeque<FrameMark>,
     pub(super) coverage: Coverage,
     /// Coverage ends here: everything above was never seen before.
@@ -145,6 +151,7 @@ impl Worker {
             read: recovered.replays_from(),
             next_tick: None,
             now: tick * SECOND,
+            flushed: 0,
             marks: recovered.marks,
             coverage: recovered.coverage,
             replay_end: parts.log.end(),
@@ -190,12 +197,7 @@ impl Worker {
         let mut feed = self.parts.log.feed(self.read);
         let mut frames = 0;
         while !stop.is_set() {
-            let wait = if self.batch.is_empty() {
-                WAIT
-            } else {
-                Duration::ZERO
-            };
-            let fed = feed.next(wait);
+            let fed = feed.next(self.wait());
             let idle = matches!(fed, Fed::Idle { .. });
             if !self.take(fed) {
                 break;
@@ -207,7 +209,9 @@ impl Worker {
             if idle || frames >= FRAMES_PER_FLUSH {
                 frames = 0;
                 self.relieve_services();
-                self.flush_until_written(stop);
+                if self.gathered() {
+                    self.flush_until_written(stop);
+                }
             }
         }
         self.finish(feed.as_mut());
@@ -237,14 +241,7 @@ impl Worker {
                 body,
             } => {
                 self.advance(stamp);
-                let (scanned, damaged) = Scanned::from_stored(
-                    &body,
-                    &self.parts.front,
-                    &self.parts.atoms,
-                    &self.parts.services,
-                    &mut self.scratch,
-                );
-                add(&self.parts.stats.damaged, damaged);
+                let scanned = self.scanned(position, meta, &body);
                 self.frame(position, stamp, meta, &Arc::new(scanned));
             }
             Fed::Damaged { position, next } => {
@@ -259,6 +256,29 @@ impl Worker {
             Fed::Closed => return false,
         }
         true
+    }
+
+    /// A frame that comes as bytes, scanned.
+    fn scanned(&mut self, position: u64, meta: FrameMeta, body: &Bytes) -> Scanned {
+        let with = &mut Scanning {
+            front: &self.parts.front,
+            atoms: &self.parts.atoms,
+            services: &self.parts.services,
+            scratch: &mut self.scratch,
+        };
+        if meta.version != RECORD {
+            let (scanned, damaged) = Scanned::from_stored(body, with);
+            add(&self.parts.stats.damaged, damaged);
+            return scanned;
+        }
+        let (scanned, pieces, damaged) = Scanned::from_record(body, with);
+        add(&self.parts.stats.damaged, damaged);
+        let alone = pieces.iter().zip(&scanned.pieces);
+        let alone = alone.filter(|(piece, scanned)| !piece.mixed && piece.trace == scanned.trace);
+        let mut cached =
+            alone.map(|(piece, scanned)| (record_piece(position, &piece.bytes), scanned.service));
+        self.parts.log.cache(body, &mut cached);
+        scanned
     }
 
     /// Moves log time on and fires the ticks up to it.
@@ -326,6 +346,20 @@ impl Worker {
         if let Some(account) = self.account(service) {
             account.skeletons.fetch_sub(bytes, Ordering::Relaxed);
         }
+    }
+
+    /// How long to wait for a frame.
+    fn wait(&self) -> Duration {
+        if self.batch.is_empty() {
+            return WAIT;
+        }
+        WAIT.min(self.parts.decisions.gathers())
+    }
+
+    /// Whether entries that no tick brings have waited for others long enough.
+    fn gathered(&self) -> bool {
+        let since = self.parts.clock.monotonic().saturating_sub(self.flushed);
+        Duration::from_nanos(since) >= self.parts.decisions.gathers()
     }
 
     fn flush_until_written(&mut self, stop: &StopSignal) {
