@@ -78,10 +78,8 @@ fn log(decoder: &Decoder<'_>, instances: &[&Instance], env: Env<'_>) -> LogSetti
 /// What a log in Kafka does not go with.
 fn in_kafka(decoder: &Decoder<'_>, instances: &[&Instance], strict: bool) {
     let buffers = instances.iter().filter_map(|one| one.buffer.as_ref());
-    let found = buffers
-        .filter(|buffer| matches!(buffer.log.store, StoreKind::Kafka(_)))
-        .last();
-    let Some(Buffer { place, path, .. }) = found else {
+    let mut found = buffers.filter(|buffer| matches!(buffer.log.store, StoreKind::Kafka(_)));
+    let Some(Buffer { place, path, .. }) = found.next() else {
         return;
     };
     if strict {
