@@ -33,6 +33,7 @@ pub use errors::{AppendError, LogError, ReadError};
 pub use frame::{FRAME_HEADER, FrameMeta, OutFrame, Signal, StoredFrame};
 pub use piece::{BadPiece, PIECE_HEADER, Pieces, StoredPiece, pieces, write_piece_header};
 pub use refs::Ref;
+pub(crate) use services::{OTHER_SERVICES, SERVICE_NAME_MAX};
 pub use services::{ServiceId, Services};
 pub use settings::{Durability, LogSettings, MemorySettings, OnFull, StoreKind};
 pub use span_log::{OpenAt, SpanLog};

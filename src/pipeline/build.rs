@@ -3,7 +3,7 @@
 //! The order is that of restart: decision logs are read first, because the span log must go on beyond what they name.
 
 use super::budgets::Budgets;
-use super::chains::{Chains, rule_sets};
+use super::chains::{Chains, modes_of, rule_sets};
 use super::start_error::StartError;
 use crate::clock::SharedClock;
 use crate::config::settings::{
@@ -59,6 +59,7 @@ pub(super) fn build(
     let gone = give_up_instances(&directory, &known.collect::<Vec<_>>());
     let at = resume_after(&open);
     let services = Arc::new(Services::new(memory));
+    let modes = modes_of(config, &services);
     // In memory the log itself is the payload: a cache in front of it would hold everything twice.
     let cache = if first.log.store == StoreKind::Memory {
         0
@@ -69,7 +70,6 @@ pub(super) fn build(
     let log: Arc<dyn Log<Scanned>> = SpanLog::open(
         &directory,
         &first.log,
-        memory,
         cache,
         budgets.window,
         services.clone(),
@@ -81,7 +81,7 @@ pub(super) fn build(
         atoms: Arc::new(atoms),
         services,
         log,
-        on_full: memory.on_full,
+        modes: Arc::new(modes),
         partitions,
         clock,
         layout: layout(rule_sets(config)),

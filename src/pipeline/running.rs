@@ -124,7 +124,8 @@ fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Result<Inta
         shared.log.clone(),
         shared.partitions,
     )
-    .by_resource(strict);
+    .by_resource(strict)
+    .with_modes(shared.modes.clone());
     let submit: Arc<dyn Submit> = Arc::new(intake);
     let mut redacting = Vec::new();
     for receiver in &config.receivers {

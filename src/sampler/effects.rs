@@ -248,14 +248,14 @@ impl Worker {
 
     /// With `on_full: decide_early` the oldest traces of a full service are decided until it is below its cap.
     pub(super) fn relieve_services(&mut self) {
-        if self.parts.on_full != OnFull::DecideEarly {
+        if !self.parts.services.decide_early() {
             return;
         }
         self.accounts = self.parts.services.all();
         let full: Vec<ServiceId> = self
             .accounts
             .iter()
-            .filter(|account| account.is_full())
+            .filter(|account| account.on_full == OnFull::DecideEarly && account.is_full())
             .map(|account| account.id)
             .collect();
         for service in full {

@@ -21,6 +21,10 @@ pub struct SamplerStats {
     pub dropped_pressure: AtomicU64,
     /// In pieces of which the processors before `tail_sampling` had left nothing.
     pub filtered: AtomicU64,
+    /// In keep entries of `head` services' pieces.
+    pub passed_head: AtomicU64,
+    /// In entries of pieces of services that are not sampled.
+    pub passed_off: AtomicU64,
     /// Of receivers that do not feed this pipeline.
     pub not_routed: AtomicU64,
     /// Undecided when the instance had left the config.
@@ -114,6 +118,14 @@ impl SamplerStats {
             removal_age: Histogram::new(&AGES),
             policies,
             ..Self::default()
+        }
+    }
+
+    /// Of the two modes that spans pass by.
+    pub(crate) fn passed(&self, evidence: Evidence) -> &AtomicU64 {
+        match evidence {
+            Evidence::Off => &self.passed_off,
+            _ => &self.passed_head,
         }
     }
 

@@ -16,6 +16,7 @@ use super::position_ring::PositionRing;
 use super::recovery::{FrameMark, Recovered, seconds};
 use super::replay::Replay;
 use super::scanned::Scanned;
+use super::service_modes::ServiceModes;
 use super::settings::SamplerSettings;
 use super::skeletons::Skeletons;
 use super::stats::{SamplerStats, add, set};
@@ -24,7 +25,7 @@ use super::strict::Blocked;
 use super::waiting::Waiting;
 use crate::clock::{SECOND, SharedClock};
 use crate::genai::Meter;
-use crate::log::{Account, CursorFile, Fed, Log, OnFull, ServiceId, Services, Stream};
+use crate::log::{Account, CursorFile, Fed, Log, ServiceId, Services, Stream};
 use crate::otlp::SourceId;
 use crate::processors::Chain;
 use crate::rules::{Atoms, Limits, ObserverScratch, Percentiles, Program, Seen};
@@ -46,7 +47,7 @@ pub(crate) struct Parts {
     pub(crate) front: Arc<Chain>,
     pub(crate) atoms: Arc<Atoms>,
     pub(crate) services: Arc<Services>,
-    pub(crate) on_full: OnFull,
+    pub(crate) modes: Arc<ServiceModes>,
     pub(crate) log: Arc<dyn Log<Scanned>>,
     pub(crate) decisions: Stream,
     pub(crate) file: CursorFile,

@@ -1,7 +1,7 @@
 //! Memory by part and by service, and the caps.
 
 use crate::admin::inventory::{
-    BUFFER_BYTES, BUFFER_CAP, BUFFER_HELD, BUFFER_UNDECIDED, MEMORY_BYTES, MEMORY_CAP,
+    BUFFER_BYTES, BUFFER_CAP, BUFFER_HELD, BUFFER_UNDECIDED, HEAD_LOSERS, MEMORY_BYTES, MEMORY_CAP,
     SERVICE_REFUSED, SPILLED,
 };
 use crate::admin::page::Page;
@@ -51,6 +51,7 @@ fn service(page: &Page, account: &Account) {
     page.amount(&BUFFER_CAP, &[name], account.cap);
     page.count(&SPILLED, &[name], get(&account.spilled));
     page.count(&SERVICE_REFUSED, &[name], get(&account.refused));
+    page.count(&HEAD_LOSERS, &[name], get(&account.lost_coin));
 }
 
 fn get(counter: &AtomicU64) -> u64 {

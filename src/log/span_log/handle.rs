@@ -16,7 +16,7 @@ use crate::log::errors::{LogError, ReadError};
 use crate::log::piece::{PIECE_HEADER, checked_body, is_erased};
 use crate::log::refs::Ref;
 use crate::log::services::Services;
-use crate::log::settings::{LogSettings, MemorySettings};
+use crate::log::settings::LogSettings;
 use crate::log::stats::{Counters, LogStats};
 use crate::log::stream::Stream;
 use bytes::Bytes;
@@ -54,7 +54,6 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
     pub fn open(
         directory: &Directory,
         settings: &LogSettings,
-        memory: &MemorySettings,
         cache_bytes: u64,
         window_bytes: u64,
         services: Arc<Services>,
@@ -64,7 +63,6 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
         Self::over(
             directory.spans()?,
             settings,
-            memory,
             cache_bytes,
             window_bytes,
             services,
@@ -78,7 +76,6 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
     pub(super) fn over(
         stream: Stream,
         settings: &LogSettings,
-        memory: &MemorySettings,
         cache_bytes: u64,
         window_bytes: u64,
         services: Arc<Services>,
@@ -97,7 +94,6 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
             cache: Cache::new(cache_bytes, Arc::clone(&services)),
             services,
             holds: Holds::default(),
-            on_full: memory.on_full,
             counters: Counters::default(),
             stream,
         });
