@@ -101,6 +101,7 @@ fn log(c: &mut Criterion) {
             per_service_default: 1 << 26,
             per_service: vec![],
             on_full: OnFull::Spill,
+            on_full_of: vec![],
         };
         let services = Arc::new(Services::new(&memory));
         let service = services.intern("bench");
@@ -108,7 +109,6 @@ fn log(c: &mut Criterion) {
         let log = SpanLog::<()>::open(
             &directory,
             &settings,
-            &memory,
             64 << 20,
             64 << 20,
             services,

@@ -94,6 +94,8 @@ inventory! {
         "Records that are no OTLP, in the dead-letter topic; without one only refused requests count them. Only with a kafka receiver.";
     SERVICE_REFUSED: Counter "tailwater_service_refused_requests_total" in "{requests}" by ["service"] Always,
         "Requests refused because of this service: its memory cap, or its share of a log that is nearly full.";
+    HEAD_LOSERS: Counter "tailwater_head_dropped_spans_total" in "{spans}" by ["service"] Always,
+        "Spans that the coin of a `head` service has left out before the log: acknowledged, and no part of the ledger.";
 
     // Log.
     LOG_REFUSED: Counter "tailwater_log_refused_requests_total" in "{requests}" by ["reason"] Always,
@@ -152,6 +154,8 @@ inventory! {
         "Dropped spans of traces that late evidence has brought back: they are no longer counted as dropped.";
     NOT_RESTORED: Counter "tailwater_not_restored_spans_total" in "{spans}" by ["pipeline"] Always,
         "Dropped spans of such traces that were no longer in the log, or too far apart in it: they stay dropped.";
+    PASSED_SPANS: Counter "tailwater_passed_spans_total" in "{spans}" by ["pipeline", "mode"] Always,
+        "Spans of services that are not sampled at the tail, which left without waiting for their trace.";
     SKELETON_BYTES: Gauge "tailwater_skeleton_bytes" in "By" by ["pipeline"] Always,
         "Summaries of undecided traces.";
     DECISION_IDS: Gauge "tailwater_decision_memory_traces" in "{traces}" by ["pipeline"] Always,

@@ -28,7 +28,7 @@ pub use metrics::Metrics;
 pub use observe::Observe;
 pub use openmetrics::Format;
 pub use reference::reference;
-pub use sources::{ExporterSource, MemoryCaps, ReceiverSource, SamplerSource, Sources};
+pub use sources::{ExporterSource, MemoryCaps, ReceiverSource, SamplerSource, Samplers, Sources};
 pub use spelling::Spelling;
 
 pub(crate) use board::Board;

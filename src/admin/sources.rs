@@ -7,6 +7,7 @@ use crate::log::{DecisionLog, Inlet, Services};
 use crate::otlp::IntakeBudget;
 use crate::receivers::ReceiverStats;
 use crate::sampler::{Delivery, GoneExporter, SamplerStats, Scanned};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A receiver of the config.
@@ -30,11 +31,37 @@ pub struct SamplerSource {
     /// Its exporters by id, and what each has delivered.
     pub deliveries: Vec<(String, Arc<Delivery>)>,
     /// Its decision log.
-    pub decisions: Arc<dyn DecisionLog>,
+    pub decisions: Vec<Arc<dyn DecisionLog>>,
     /// Spans are counted by policy.
     pub counts_spans: bool,
     /// Bytes are counted by policy.
     pub counts_bytes: bool,
+}
+
+/// The samplers of a process: always the same, or as they come and go with partitions.
+#[derive(Clone)]
+pub enum Samplers {
+    /// For as long as the process runs.
+    Fixed(Vec<SamplerSource>),
+    /// Asked for at each scrape.
+    Asked(Arc<dyn Fn() -> Vec<SamplerSource> + Send + Sync>),
+}
+
+impl std::fmt::Debug for Samplers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Samplers").finish_non_exhaustive()
+    }
+}
+
+impl Samplers {
+    /// Those there are now.
+    #[must_use]
+    pub fn now(&self) -> Cow<'_, [SamplerSource]> {
+        match self {
+            Self::Fixed(samplers) => Cow::Borrowed(samplers),
+            Self::Asked(ask) => Cow::Owned(ask()),
+        }
+    }
 }
 
 /// An exporter of the config.
@@ -69,7 +96,7 @@ pub struct Sources {
     /// In the order of the config.
     pub receivers: Vec<ReceiverSource>,
     /// In the order of the config.
-    pub samplers: Vec<SamplerSource>,
+    pub samplers: Samplers,
     /// Exporters of pipelines, one of which has left the config.
     pub gone: Vec<GoneExporter>,
     /// In the order of the config.
@@ -93,7 +120,7 @@ pub struct Sources {
 impl std::fmt::Debug for Sources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sources")
-            .field("samplers", &self.samplers.len())
+            .field("exporters", &self.exporters.len())
             .finish_non_exhaustive()
     }
 }

@@ -2,10 +2,8 @@
 
 use super::fields::Fields;
 use super::item::Item;
-use crate::rules::{PercentileOf, PolicyKind, StatusCode, Tokens};
+use crate::rules::{DEFAULT_SALT, PercentileOf, PolicyKind, StatusCode, Tokens};
 
-/// The Collector's default salt.
-const DEFAULT_SALT: &str = "default-hash-seed";
 /// The Collector's default size.
 const CACHE_SIZE: u64 = 128;
 /// A 99th percentile of a thousand observations keeps 1 % give or take a third; of a hundred it is the largest one.

@@ -4,6 +4,7 @@ use super::component::ComponentId;
 use super::fields::Fields;
 use super::item::Item;
 use super::node::{Place, Value};
+use super::services::ON_FULL;
 use super::settings::{MemoryPlan, MemoryTotal};
 use super::size;
 use crate::log::OnFull;
@@ -29,6 +30,7 @@ pub(crate) fn default_plan() -> MemoryPlan {
         per_service_default: PER_SERVICE,
         per_service: Vec::new(),
         on_full: OnFull::Spill,
+        on_full_of: Vec::new(),
         skeleton_cap: None,
     }
 }
@@ -44,12 +46,7 @@ pub(crate) fn decode(item: &Item<'_>) -> Option<Memory> {
     if let Some(services) = fields.get("per_service") {
         per_service(&services, &mut plan);
     }
-    let modes = [
-        ("spill", OnFull::Spill),
-        ("decide_early", OnFull::DecideEarly),
-        ("refuse", OnFull::Refuse),
-    ];
-    plan.on_full = fields.one_of("on_full", &modes).unwrap_or(plan.on_full);
+    plan.on_full = fields.one_of("on_full", &ON_FULL).unwrap_or(plan.on_full);
     plan.skeleton_cap = fields.get("skeletons").and_then(|item| positive(&item));
     if let (MemoryTotal::Bytes(total), Some(cap)) = (plan.total, plan.skeleton_cap)
         && cap > total

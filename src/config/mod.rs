@@ -51,6 +51,7 @@ mod routes;
 mod schema;
 mod secret;
 mod service;
+mod services;
 pub mod settings;
 mod shared;
 mod size;

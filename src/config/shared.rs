@@ -1,4 +1,4 @@
-//! What all `tail_sampling` instances share: one buffer, one memory. Conflicting blocks are an error.
+//! What all `tail_sampling` instances share: one buffer, one memory, one set of services. Conflicting blocks are an error.
 
 use super::buffer::{self, Buffer};
 use super::decoder::Decoder;
@@ -7,7 +7,8 @@ use super::expand::Env;
 use super::memory::{self, Memory};
 use super::own_keys;
 use super::pipelines::Wired;
-use super::settings::{Compat, InstanceSettings, MemoryPlan};
+use super::services;
+use super::settings::{Compat, InstanceSettings, MemoryPlan, ServicePlan};
 use super::tail_sampling::Instance;
 use crate::log::{LogSettings, StoreKind};
 
@@ -18,6 +19,7 @@ const NUM_TRACES: u64 = 50_000;
 pub(crate) struct Shared {
     pub log: LogSettings,
     pub memory: MemoryPlan,
+    pub services: Vec<ServicePlan>,
     /// `TAILWATER_COMPAT`.
     pub compat: Compat,
 }
@@ -39,9 +41,15 @@ pub(crate) fn settle(decoder: &Decoder<'_>, pipelines: &[Wired], env: Env<'_>) -
         // The Collector's order of traces is that of one worker.
         log.partitions = 1;
     }
+    let services = services::settle(decoder, &instances, compat);
+    let mut memory = memory(decoder, &instances, pipelines);
+    let on_full_of = services.iter();
+    let on_full_of = on_full_of.filter_map(|plan| Some((plan.name.clone(), plan.on_full?)));
+    memory.on_full_of = on_full_of.collect();
     Shared {
         log,
-        memory: memory(decoder, &instances, pipelines),
+        memory,
+        services,
         compat,
     }
 }
@@ -78,10 +86,8 @@ fn log(decoder: &Decoder<'_>, instances: &[&Instance], env: Env<'_>) -> LogSetti
 /// What a log in Kafka does not go with.
 fn in_kafka(decoder: &Decoder<'_>, instances: &[&Instance], strict: bool) {
     let buffers = instances.iter().filter_map(|one| one.buffer.as_ref());
-    let found = buffers
-        .filter(|buffer| matches!(buffer.log.store, StoreKind::Kafka(_)))
-        .last();
-    let Some(Buffer { place, path, .. }) = found else {
+    let mut found = buffers.filter(|buffer| matches!(buffer.log.store, StoreKind::Kafka(_)));
+    let Some(Buffer { place, path, .. }) = found.next() else {
         return;
     };
     if strict {
@@ -199,6 +205,7 @@ pub(crate) fn finish(instance: Instance, shared: &Shared) -> InstanceSettings {
         thinning: instance.thinning,
         log: shared.log.clone(),
         memory: shared.memory.clone(),
+        services: shared.services.clone(),
         compat,
     }
 }

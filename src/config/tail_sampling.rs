@@ -11,6 +11,7 @@ use super::long_traces::{self, Waits};
 use super::memory::{self, Memory};
 use super::own_keys::OwnKey;
 use super::policies;
+use super::services::{self, Services};
 use super::settings::{Compat, SamplingStrategy};
 use super::thinning;
 use crate::exporters::Route;
@@ -45,6 +46,7 @@ pub(crate) struct Instance {
     pub thinning: Vec<ThinningRule>,
     pub buffer: Option<Buffer>,
     pub memory: Option<Memory>,
+    pub services: Option<Services>,
     pub compat: Option<Compat>,
 }
 
@@ -106,10 +108,10 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
             .get("buffer")
             .and_then(|item| buffer::decode(&item, needed)),
         memory: fields.get("memory").and_then(|item| memory::decode(&item)),
+        services: fields.get("services").map(|item| services::decode(&item)),
         compat,
     };
     without_effect(&mut fields);
-    later(&mut fields);
     Some(instance)
 }
 
@@ -202,11 +204,4 @@ fn without_effect(fields: &mut Fields<'_>) {
     );
     let tail_storage = "leave it out: pending spans are in the log already, and survive a restart";
     fields.not_yet("tail_storage", tail_storage);
-}
-
-fn later(fields: &mut Fields<'_>) {
-    fields.not_yet(
-        "services",
-        "leave it out: every service is sampled at the tail",
-    );
 }

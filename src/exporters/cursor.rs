@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Payload of the batches in flight, all together: what a dead backend costs in memory.
-const IN_FLIGHT_BYTES: u64 = 16 << 20;
+pub(crate) const IN_FLIGHT_BYTES: u64 = 16 << 20;
 /// After a failed read of the decision log.
 const READ_RETRY: Duration = Duration::from_millis(500);
 
@@ -29,6 +29,8 @@ pub(crate) struct Cursor {
     pub(crate) delivery: Arc<Delivery>,
     pub(crate) deliverer: Arc<Deliverer>,
     pub(crate) queue: QueueSettings,
+    /// Of this cursor; all of an exporter's together: [`IN_FLIGHT_BYTES`].
+    pub(crate) in_flight_bytes: u64,
     pub(crate) outbound: Arc<Outbound>,
     pub(crate) tracker: TaskTracker,
     /// Cancelled when nothing new comes: the cursor ends at the end of the decision log.
@@ -102,7 +104,7 @@ impl Cursor {
 
     fn has_room(&self, flights: &VecDeque<Flight>) -> bool {
         let bytes: u64 = flights.iter().map(|flight| flight.load.bytes).sum();
-        flights.len() < self.queue.num_consumers.max(1) && bytes < IN_FLIGHT_BYTES
+        flights.len() < self.queue.num_consumers.max(1) && bytes < self.in_flight_bytes
     }
 
     /// Reading is blocking I/O, so it is done on a thread for that.

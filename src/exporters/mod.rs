@@ -48,7 +48,7 @@ mod whole_append;
 pub use crate::client_tls::{Pem, TlsClientSettings, TlsVersion};
 pub use crate::secret::Secret;
 pub use build::build;
-pub(crate) use cursor::Cursor;
+pub(crate) use cursor::{Cursor, IN_FLIGHT_BYTES};
 pub(crate) use deliver::Deliverer;
 pub use error::ExporterError;
 pub use kafka::KafkaExporterSettings;

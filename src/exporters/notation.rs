@@ -46,6 +46,15 @@ pub(crate) fn names_of(policies: &[PolicySpec]) -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
+/// What notes name where no policy was asked.
+fn mode_name(evidence: Evidence) -> Option<&'static str> {
+    match evidence {
+        Evidence::Head => Some("services.head"),
+        Evidence::Off => Some("services.off"),
+        _ => None,
+    }
+}
+
 impl Notation {
     /// The piece as it leaves; `last`: no other piece of the entry follows.
     pub(super) fn apply(&self, kept: &Kept, piece: Bytes, last: bool, marks: &Marks) -> Bytes {
@@ -103,6 +112,9 @@ impl Notation {
         // After a change of the rules a number means another policy.
         if !self.policies || kept.rules != self.rules || (late && !decision.cached) {
             return Vec::new();
+        }
+        if let Some(mode) = mode_name(decision.evidence) {
+            return vec![("tailsampling.policy", NoteValue::Text(mode.to_owned()))];
         }
         let names = decision
             .policy

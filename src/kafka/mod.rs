@@ -18,6 +18,12 @@ mod log_settings;
 #[cfg(feature = "kafka")]
 mod producer;
 mod settings;
+#[cfg(feature = "kafka")]
+mod topic_findings;
+#[cfg(feature = "kafka")]
+mod topic_plan;
+#[cfg(feature = "kafka")]
+mod topics;
 
 #[cfg(feature = "kafka")]
 pub(crate) use connect::{Misfit, client_config, millis, misfit};
@@ -31,6 +37,10 @@ pub(crate) use producer::{Producer, Receipt, Record};
 pub use settings::{
     Acks, Codec, ConnectionSettings, Encoding, Hasher, Mechanism, ProducerSettings, Sasl,
 };
+#[cfg(feature = "kafka")]
+pub use topic_findings::TopicFinding;
+#[cfg(feature = "kafka")]
+pub use topics::{TopicError, TopicFacts, verify_topics};
 
 /// What a build without the feature says when it is asked for Kafka.
 pub const NOT_BUILT: &str = "this build has no Kafka: build it with the cargo feature `kafka`";

@@ -4,6 +4,7 @@
 //! against the cap by itself: payload of decided traces leaves it for whatever comes, undecided payload does not.
 
 use super::services::ServiceId;
+use super::settings::OnFull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -20,6 +21,8 @@ pub struct Account {
     pub name: Arc<str>,
     /// Most bytes.
     pub cap: u64,
+    /// What happens at the cap.
+    pub on_full: OnFull,
     /// Requests on their way through the log, and their scanned form until every worker has taken it.
     pub intake: AtomicU64,
     /// Blocks in the cache.
@@ -35,6 +38,8 @@ pub struct Account {
     pub spilled: AtomicU64,
     /// Counter: requests refused because of this service.
     pub refused: AtomicU64,
+    /// Counter: spans that a head coin has left out before the log.
+    pub lost_coin: AtomicU64,
     /// The log is nearly full and more than this service's share of it is this service's.
     pub(crate) over_share: AtomicBool,
     /// Undecided payload had to leave the cache at the cap, and none of its pieces was decided since: blocks so large
@@ -43,11 +48,12 @@ pub struct Account {
 }
 
 impl Account {
-    pub(super) fn new(id: ServiceId, name: &str, cap: u64) -> Self {
+    pub(super) fn new(id: ServiceId, name: &str, cap: u64, on_full: OnFull) -> Self {
         Self {
             id,
             name: Arc::from(name),
             cap,
+            on_full,
             intake: AtomicU64::new(0),
             cache: AtomicU64::new(0),
             undecided: AtomicU64::new(0),
@@ -55,6 +61,7 @@ impl Account {
             decisions: AtomicU64::new(0),
             spilled: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            lost_coin: AtomicU64::new(0),
             over_share: AtomicBool::new(false),
             pressed: AtomicBool::new(false),
         }

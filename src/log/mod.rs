@@ -38,12 +38,12 @@ pub use errors::{AppendError, LogError, ReadError};
 pub use frame::{FRAME_HEADER, FrameMeta, OutFrame, Signal, StoredFrame};
 #[cfg(feature = "kafka")]
 pub(crate) use kafka::{
-    GroupStats, KafkaBudgets, KafkaLog, METADATA_MAX, OwnedPartition, PARTITIONS_MAX, PartitionLog,
-    Partitions,
+    GroupStats, KafkaBudgets, KafkaLog, OwnedPartition, PARTITIONS_MAX, Partitions,
 };
 pub use piece::{BadPiece, PIECE_HEADER, Pieces, StoredPiece, pieces, write_piece_header};
 pub use record::{RECORD, record_piece};
 pub use refs::Ref;
+pub(crate) use services::{OTHER_SERVICES, SERVICE_NAME_MAX};
 pub use services::{ServiceId, Services};
 pub use settings::{Durability, LogSettings, MemorySettings, OnFull, StoreKind};
 pub use span_log::{OpenAt, SpanLog};

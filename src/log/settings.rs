@@ -46,6 +46,8 @@ pub struct MemorySettings {
     pub per_service: Vec<(String, u64)>,
     /// What happens at a service's cap.
     pub on_full: OnFull,
+    /// The same for some, by `service.name`.
+    pub on_full_of: Vec<(String, OnFull)>,
 }
 
 /// The log. Sizes and durability are those of an embedded one; in Kafka the topics have their own.

@@ -46,8 +46,8 @@ pub use sampling::SamplingState;
 pub(crate) use sampling::{
     ALWAYS, NEVER, randomness_of, share_of, threshold_of, threshold_with_precision,
 };
-pub(crate) use scan::index;
 pub use scan::{Scan, scan};
+pub(crate) use scan::{SpanPlace, index};
 pub(crate) use scrub::scrub;
 pub(crate) use singular::singular_fields;
 pub(crate) use span::Trusting;

@@ -5,7 +5,7 @@ use super::health::Health;
 use super::receive::Intakes;
 use super::start_error::StartError;
 use crate::admin::{
-    Board, ExporterSource, MemoryCaps, ReceiverSource, SamplerSource, Server, Sources,
+    Board, ExporterSource, MemoryCaps, ReceiverSource, SamplerSource, Samplers, Server, Sources,
     health_routes, metrics_routes,
 };
 use crate::clock::SharedClock;
@@ -101,6 +101,8 @@ pub(super) struct Parts<'a> {
     pub(super) exporters: &'a [(String, Arc<ExporterStats>)],
     pub(super) shared: &'a Shared,
     pub(super) budgets: Budgets,
+    #[cfg(feature = "kafka")]
+    pub(super) fleet: Option<&'a super::fleet::Fleet>,
 }
 
 impl Parts<'_> {
@@ -114,7 +116,7 @@ impl Parts<'_> {
                     stats: stats.clone(),
                 })
                 .collect(),
-            samplers: self.samplers(),
+            samplers: self.all_samplers(),
             gone: self.gone(),
             exporters: exporters
                 .map(|(id, stats)| ExporterSource {
@@ -147,6 +149,14 @@ impl Parts<'_> {
         gone
     }
 
+    fn all_samplers(&self) -> Samplers {
+        #[cfg(feature = "kafka")]
+        if let Some(fleet) = self.fleet {
+            return Samplers::Asked(fleet.sources());
+        }
+        Samplers::Fixed(self.samplers())
+    }
+
     fn samplers(&self) -> Vec<SamplerSource> {
         let instances = self.config.instances.iter().zip(self.samplers);
         let source =
@@ -161,7 +171,7 @@ impl Parts<'_> {
                         .cloned()
                         .zip(sampler.deliveries.iter().cloned())
                         .collect(),
-                    decisions: sampler.decisions.clone(),
+                    decisions: vec![sampler.decisions.clone()],
                     counts_spans: self.config.gates.count_spans_sampled,
                     counts_bytes: self.config.gates.count_bytes_sampled,
                 }

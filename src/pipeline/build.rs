@@ -3,7 +3,7 @@
 //! The order is that of restart: decision logs are read first, because the span log must go on beyond what they name.
 
 use super::budgets::Budgets;
-use super::chains::{Chains, rule_sets};
+use super::chains::{Chains, modes_of, rule_sets};
 use super::start_error::StartError;
 use crate::clock::SharedClock;
 use crate::config::settings::{
@@ -11,12 +11,12 @@ use crate::config::settings::{
 };
 use crate::genai::{Dialects, Meter};
 use crate::log::{
-    Directory, Fed, Inlet as _, Log as _, MemorySettings, OpenAt, Services, SpanLog, StoreKind,
+    Directory, Fed, Inlet as _, Log, MemorySettings, OpenAt, Services, SpanLog, StoreKind,
 };
 use crate::otlp::SourceId;
 use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, layout};
 use crate::sampler::{
-    GoneExporter, Idle, OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Strict,
+    GoneExporter, Idle, OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Sharers, Strict,
     TableLimits, give_up_instances,
 };
 use std::sync::Arc;
@@ -25,12 +25,26 @@ use std::time::Duration;
 /// Everything behind the receivers and in front of the exporters.
 pub(super) struct Core {
     pub(super) shared: Shared,
+    /// The log that all samplers read; with Kafka each partition is one.
+    pub(super) log: Option<Arc<dyn Log<Scanned>>>,
     pub(super) samplers: Vec<Sampler>,
     /// The processors of each of them.
     pub(super) chains: Vec<Chains>,
     /// Exporters of pipelines that have left the config.
     pub(super) gone: Vec<GoneExporter>,
     pub(super) budgets: Budgets,
+    #[cfg(feature = "kafka")]
+    pub(super) fleet: Option<super::build_kafka::Seed>,
+}
+
+/// What is made of a config for any kind of log.
+#[cfg(feature = "kafka")]
+pub(super) struct Made {
+    pub(super) programs: Vec<Program>,
+    pub(super) atoms: Atoms,
+    pub(super) chains: Vec<Chains>,
+    pub(super) budgets: Budgets,
+    pub(super) meter: Option<Arc<Meter>>,
 }
 
 /// A trace with more spans than this is decided on what it has. Far above any real request (50 to 100 spans), so that
@@ -45,14 +59,23 @@ pub(super) fn build(
     let (programs, atoms) = compile(config)?;
     let chains = config.instances.iter().map(Chains::of);
     let chains = chains.collect::<Result<Vec<_>, _>>()?;
-    let Some(first) = config.instances.first().map(|pipeline| &pipeline.sampler) else {
+    let Some(pipeline) = config.instances.first() else {
         return Err(StartError::Thread(std::io::Error::other(
             "the config has no pipeline",
         )));
     };
+    let first = &pipeline.sampler;
     let budgets = Budgets::of(memory, first.memory.skeletons(memory.total));
-    if matches!(first.log.store, StoreKind::Kafka(_)) {
-        return Err(StartError::LogInKafka);
+    #[cfg(feature = "kafka")]
+    if let StoreKind::Kafka(settings) = &first.log.store {
+        let made = Made {
+            programs,
+            atoms,
+            chains,
+            budgets,
+            meter: meter(config),
+        };
+        return super::build_kafka::build(config, (pipeline, settings), memory, clock, made);
     }
     let directory = Directory::open(&first.log)?;
     directory.expect_instances(config.instances.len());
@@ -61,6 +84,7 @@ pub(super) fn build(
     let gone = give_up_instances(&directory, &known.collect::<Vec<_>>());
     let at = resume_after(&open);
     let services = Arc::new(Services::new(memory));
+    let modes = modes_of(config, &services);
     // In memory the log itself is the payload: a cache in front of it would hold everything twice.
     let cache = if first.log.store == StoreKind::Memory {
         0
@@ -71,7 +95,6 @@ pub(super) fn build(
     let log = SpanLog::open(
         &directory,
         &first.log,
-        memory,
         cache,
         budgets.window,
         services.clone(),
@@ -83,8 +106,7 @@ pub(super) fn build(
         atoms: Arc::new(atoms),
         services,
         inlet: log.clone(),
-        log,
-        on_full: memory.on_full,
+        modes: Arc::new(modes),
         partitions,
         clock,
         layout: layout(rule_sets(config)),
@@ -101,14 +123,17 @@ pub(super) fn build(
             .iter()
             .map(|id| SourceId::of(id))
             .collect();
-        samplers.push(sampler.start(&shared, program, rules, sources)?);
+        samplers.push(sampler.start(&shared, log.clone(), program, rules, sources)?);
     }
     Ok(Core {
         shared,
+        log: Some(log),
         samplers,
         chains,
         gone,
         budgets,
+        #[cfg(feature = "kafka")]
+        fleet: None,
     })
 }
 
@@ -244,7 +269,7 @@ fn strict(settings: &InstanceSettings) -> Strict {
     }
 }
 
-fn sampler_settings(
+pub(super) fn sampler_settings(
     pipeline: &PipelineSettings,
     budgets: &Budgets,
     instances: u64,
@@ -271,6 +296,7 @@ fn sampler_settings(
         llm_metrics: settings.llm_metrics.is_some(),
         strict: (settings.compat == Compat::Strict).then(|| strict(settings)),
         skeleton_cap: budgets.skeletons / instances.max(1),
+        sharers: Sharers::default(),
         memory_cap: budgets.memory / instances.max(1),
         decide_at_stop: (log.store == StoreKind::Memory || settings.compat == Compat::Strict)
             && !settings.drop_pending_traces_on_shutdown,

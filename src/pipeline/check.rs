@@ -1,7 +1,7 @@
 //! The checker over all pipelines of a config.
 
 use super::build::{compile, idle};
-use super::chains::{Chains, rule_sets};
+use super::chains::{Chains, modes_of, rule_sets};
 use super::start_error::StartError;
 use crate::config::settings::Config;
 use crate::log::{Directory, Services};
@@ -20,6 +20,7 @@ pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> 
     };
     let (memory, _) = first.sampler.memory.resolve(None);
     let services = Services::new(&memory);
+    let modes = modes_of(config, &services);
     let directory = Directory::open(&first.sampler.log)?;
     directory.expect_instances(config.instances.len());
     let mut reports = Vec::new();
@@ -40,6 +41,7 @@ pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> 
             front: &chains.front,
             atoms: &atoms,
             services: &services,
+            modes: &modes,
             decision_wait: pipeline.sampler.decision_wait.as_secs().max(1),
             idle: idle(&pipeline.sampler),
         };

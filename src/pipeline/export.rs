@@ -40,6 +40,8 @@ pub(super) struct Surroundings {
     pub(super) log: Arc<dyn Log<Scanned>>,
     pub(super) clock: SharedClock,
     pub(super) gates: Gates,
+    /// Payload that a cursor may have in flight.
+    pub(super) in_flight_bytes: u64,
     pub(super) tracker: TaskTracker,
     /// Nothing new comes: cursors end at the end of the decision log.
     pub(super) last: CancellationToken,
@@ -104,6 +106,7 @@ pub(super) fn start(
             log: around.log.clone(),
             delivery: delivery.clone(),
             deliverer: Arc::new(deliverer),
+            in_flight_bytes: around.in_flight_bytes,
             queue: queue_of(&built.settings.queue, pipeline.batch),
             outbound: Arc::new(Outbound {
                 routing: Routing::of(exporter, &pipeline.sampler.routes),

@@ -24,6 +24,8 @@ pub struct Health {
     state: Arc<RwLock<Readiness>>,
     /// Workers by pipeline: one that has ended by itself is a failure.
     workers: Arc<OnceLock<Vec<(String, Pulse)>>>,
+    /// What keeps it from deciding or taking spans at the moment, and may pass.
+    trouble: Arc<RwLock<Option<String>>>,
 }
 
 impl Default for Health {
@@ -31,6 +33,7 @@ impl Default for Health {
         Self {
             state: Arc::new(RwLock::new(Readiness::Starting)),
             workers: Arc::default(),
+            trouble: Arc::default(),
         }
     }
 }
@@ -49,9 +52,16 @@ impl Health {
             .into_iter()
             .flatten()
             .find(|(_, pulse)| pulse.has_ended());
-        ended.map_or(state, |(pipeline, _)| {
-            Readiness::Failed(format!("the worker of {pipeline} has ended; restart"))
-        })
+        if let Some((pipeline, _)) = ended {
+            return Readiness::Failed(format!("the worker of {pipeline} has ended; restart"));
+        }
+        self.trouble.read().clone().map_or(state, Readiness::Failed)
+    }
+
+    /// What is wrong, or that nothing is any more.
+    #[cfg_attr(not(feature = "kafka"), allow(dead_code))]
+    pub(crate) fn trouble(&self, trouble: Option<String>) {
+        *self.trouble.write() = trouble;
     }
 
     pub(crate) fn set(&self, readiness: Readiness) {

@@ -5,12 +5,20 @@
 mod admin;
 mod budgets;
 mod build;
+#[cfg(feature = "kafka")]
+mod build_kafka;
 mod chains;
 mod check;
 mod consume;
 mod erase;
 mod export;
+#[cfg(feature = "kafka")]
+mod fleet;
+#[cfg(feature = "kafka")]
+mod fleet_cursors;
 mod health;
+#[cfg(feature = "kafka")]
+mod kafka_watch;
 mod receive;
 mod redacting;
 mod running;

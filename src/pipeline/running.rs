@@ -5,6 +5,10 @@ use super::budgets::Budgets;
 use super::build::{Core, build};
 use super::consume;
 use super::export::{self, Surroundings};
+#[cfg(feature = "kafka")]
+use super::fleet::Fleet;
+#[cfg(feature = "kafka")]
+use super::fleet_cursors;
 use super::health::{Health, Readiness};
 use super::receive::{Intakes, bind_all};
 use super::redacting::Redacting;
@@ -13,7 +17,7 @@ use crate::admin::{Format, Metrics};
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::memory_limit;
 use crate::config::settings::{Compat, Config};
-use crate::exporters::ExporterStats;
+use crate::exporters::{ExporterStats, IN_FLIGHT_BYTES};
 use crate::log::{LogStats, Services};
 use crate::otlp::{Accepted, IntakeBudget, Refusal, Submit};
 use crate::receivers::{InProcess, ReceiverStats};
@@ -33,6 +37,8 @@ const IN_PROCESS: &str = "in_process";
 pub struct Pipeline {
     pub(super) shared: Shared,
     pub(super) samplers: Vec<Sampler>,
+    #[cfg(feature = "kafka")]
+    pub(super) fleet: Option<Fleet>,
     pub(super) budget: IntakeBudget,
     pub(super) receivers: TaskTracker,
     pub(super) exporters: TaskTracker,
@@ -124,7 +130,8 @@ fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Result<Inta
         shared.inlet.clone(),
         shared.partitions,
     )
-    .by_resource(strict);
+    .by_resource(strict)
+    .with_modes(shared.modes.clone());
     let submit: Arc<dyn Submit> = Arc::new(intake);
     let mut redacting = Vec::new();
     for receiver in &config.receivers {
@@ -162,10 +169,13 @@ impl Pipeline {
         let built = export::build_all(&config.exporters, &exporters, &clock)?;
         let Core {
             shared,
+            log,
             samplers,
             chains,
             gone,
             budgets,
+            #[cfg(feature = "kafka")]
+            fleet,
         } = open(config, clock.clone()).await?;
         let first = first_receiver(config);
         let intakes = intakes_of(config, &shared, budgets)?;
@@ -173,6 +183,21 @@ impl Pipeline {
             .iter()
             .map(|built| (built.id().to_owned(), built.stats.clone()))
             .collect();
+        let (last, abandon) = (CancellationToken::new(), CancellationToken::new());
+        let built = Arc::new(built);
+        #[cfg(feature = "kafka")]
+        let fleet = match fleet {
+            Some(seed) => {
+                let around = fleet_cursors::Around {
+                    clock: clock.clone(),
+                    gates: config.gates,
+                    last: last.clone(),
+                };
+                let cursors = fleet_cursors::starting(config, &chains, &built, around);
+                Some(Fleet::start(seed, cursors, abandon.clone(), &health)?)
+            }
+            None => None,
+        };
         let parts = Parts {
             config,
             intakes: &intakes,
@@ -181,6 +206,8 @@ impl Pipeline {
             exporters: &exporter_stats,
             shared: &shared,
             budgets,
+            #[cfg(feature = "kafka")]
+            fleet: fleet.as_ref(),
         };
         let metrics = Arc::new(Metrics::new(
             parts.sources(clock.clone(), admin.board.started()),
@@ -192,7 +219,6 @@ impl Pipeline {
                 .map(|sampler| (sampler.id.clone(), sampler.pulse()))
                 .collect(),
         );
-        let (last, abandon) = (CancellationToken::new(), CancellationToken::new());
         let pipeline = Self {
             in_process: InProcess::new(intakes.destination(first)),
             budget: intakes.budget.clone(),
@@ -210,18 +236,23 @@ impl Pipeline {
             budgets,
             shared,
             samplers,
+            #[cfg(feature = "kafka")]
+            fleet,
         };
-        let around = Surroundings {
-            log: pipeline.shared.log.clone(),
-            clock,
-            gates: config.gates,
-            tracker: exporters,
-            last,
-            stop: abandon,
-        };
-        let samplers = pipeline.samplers.iter().zip(&chains);
-        for (settings, sampler) in config.instances.iter().zip(samplers) {
-            export::start(settings, sampler, &built, &around);
+        if let Some(log) = log {
+            let around = Surroundings {
+                log,
+                clock,
+                gates: config.gates,
+                in_flight_bytes: IN_FLIGHT_BYTES,
+                tracker: exporters,
+                last,
+                stop: abandon,
+            };
+            let samplers = pipeline.samplers.iter().zip(&chains);
+            for (settings, sampler) in config.instances.iter().zip(samplers) {
+                export::start(settings, sampler, &built, &around);
+            }
         }
         pipeline.listen(config, &intakes).await
     }

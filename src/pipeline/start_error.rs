@@ -50,9 +50,10 @@ pub enum StartError {
         /// As the config says.
         in_config: u16,
     },
-    /// The log in Kafka.
-    #[error("`buffer.kafka` is not in this build yet: use `disk: {{directory: ...}}`")]
-    LogInKafka,
+    /// The topics of the log in Kafka.
+    #[cfg(feature = "kafka")]
+    #[error(transparent)]
+    Topics(#[from] crate::kafka::TopicError),
     /// A log in memory ends with its daemon.
     #[error("the buffer is in memory: it holds nothing when the daemon is stopped")]
     NothingToErase,

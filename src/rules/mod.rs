@@ -50,6 +50,7 @@ pub use fold::Fold;
 pub(crate) use limits::{Ask, Granting, Recorded};
 pub use limits::{LimitSnapshot, Limits};
 pub use percentiles::{Percentiles, SketchSnapshot};
+pub(crate) use probabilistic::{Coin, DEFAULT_SALT};
 pub use program::{PercentileRule, Program};
 pub use release::{Release, Semantics};
 pub use seen::Seen;

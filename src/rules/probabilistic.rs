@@ -2,6 +2,9 @@
 
 use crate::otlp::{TraceId, threshold_of};
 
+/// The Collector's, where the file has none.
+pub(crate) const DEFAULT_SALT: &str = "default-hash-seed";
+
 /// Keeps a trace when the hash of its id is at or below the threshold.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Coin {

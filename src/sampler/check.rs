@@ -12,6 +12,7 @@ use super::evidence::Evidence;
 use super::packed::PackedRef;
 use super::recovery::seconds;
 use super::scanned::{Scanned, ScannedPiece, Scanning};
+use super::service_modes::ServiceModes;
 use super::settings::Idle;
 use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream, pieces};
 use crate::otlp::{SourceId, TraceId};
@@ -35,6 +36,8 @@ pub struct CheckReport {
     pub proven: u64,
     /// Undecided states that were computed again: all records were there, under the same rules.
     pub states: u64,
+    /// Pieces that the mode of their service has decided, under the same rules.
+    pub passed: u64,
     /// Amendments whose records were all there.
     pub amendments: u64,
     /// Spans of this pipeline in the log.
@@ -68,6 +71,8 @@ pub struct Checked<'a> {
     pub atoms: &'a Atoms,
     /// For scanning again.
     pub services: &'a Services,
+    /// Services that are not sampled at the tail.
+    pub modes: &'a ServiceModes,
     /// Whole seconds.
     pub decision_wait: u64,
     /// In place of it.
@@ -182,7 +187,8 @@ impl Checker<'_> {
                     .iter()
                     .map(|place| (place.place().position, place.place().offset))
                     .collect();
-                (decision, Extent::of(&refs), true, places)
+                let extent = decision.extent(&refs);
+                (decision, extent, true, places)
             }
             Entry::Drop(decision, extent) => (decision, extent, false, HashSet::new()),
             Entry::Undecided(entry) => return self.waiting.take(*entry),
@@ -196,9 +202,9 @@ impl Checker<'_> {
                 (extent.first..=extent.last).contains(&position)
             }
         };
-        let filtered = decision.evidence == Evidence::Filtered;
+        let apart = decision.evidence.is_apart();
         if decision.evidence != Evidence::Late
-            && !filtered
+            && !apart
             && !self.waiting.decide(trace, self.checked.program, names)
         {
             self.problem(|| format!("trace {trace}: its decision leaves out what it had before"));
@@ -209,7 +215,7 @@ impl Checker<'_> {
             .into_iter()
             .flatten()
             .filter_map(|line| self.lines.get(*line))
-            .rfind(|line| line.decision.evidence != Evidence::Filtered);
+            .rfind(|line| !line.decision.evidence.is_apart());
         if decision.evidence == Evidence::Late {
             self.report.late += 1;
             let amended = self.amended.is_amended(trace);
@@ -224,7 +230,7 @@ impl Checker<'_> {
                     format!("trace {trace}: a late piece does not follow its decision")
                 });
             }
-        } else if !filtered {
+        } else if !apart {
             self.amended.decided(trace);
             self.report.decisions += 1;
             self.report.keeps += u64::from(keep);
@@ -254,7 +260,7 @@ impl Checker<'_> {
         let lines = self.by_trace.get(&decision.trace).into_iter().flatten();
         let earlier = lines
             .filter_map(|line| self.lines.get(*line))
-            .rfind(|line| line.decision.evidence != Evidence::Filtered);
+            .rfind(|line| !line.decision.evidence.is_apart());
         let dropped = match earlier {
             Some(line) => !line.keep && line.decision.policy.is_none(),
             None => !self.whole,
@@ -323,7 +329,10 @@ impl Checker<'_> {
             match named[..] {
                 [] if amended => {}
                 [] => self.report.undecided += u64::from(piece.taken),
-                [only] => self.fold(only, second, scanned, piece),
+                [only] => {
+                    self.check_passage(only, piece);
+                    self.fold(only, second, scanned, piece);
+                }
                 _ => self.problem(|| {
                     format!(
                         "trace {trace}: a piece at {position} is in {} entries",
@@ -351,6 +360,28 @@ impl Checker<'_> {
             naming(false)
         } else {
             alone
+        }
+    }
+
+    /// What the mode of its service has decided is what it decides.
+    fn check_passage(&mut self, line: usize, piece: &ScannedPiece) {
+        let Some(line) = self.lines.get(line) else {
+            return;
+        };
+        let (evidence, keep) = (line.decision.evidence, line.keep);
+        let erased = self.erased.contains(&piece.trace);
+        if !evidence.is_of_mode() || line.rules != self.checked.rules || erased {
+            return;
+        }
+        let passage = self.checked.modes.of(piece.service);
+        let same = passage.is_some_and(|passage| {
+            let keeps = passage.threshold(piece.trace).is_some();
+            (passage.evidence(), keeps) == (evidence, keep)
+        });
+        let trace = piece.trace;
+        self.report.passed += 1;
+        if !same {
+            self.problem(|| format!("trace {trace}: a piece did not have its service's way"));
         }
     }
 
@@ -475,7 +506,7 @@ impl Checker<'_> {
         for (trace, numbers) in &by_trace {
             let mut last: Option<u64> = None;
             let lines = numbers.iter().filter_map(|number| lines.get(*number));
-            for line in lines.filter(|line| line.decision.evidence != Evidence::Filtered) {
+            for line in lines.filter(|line| !line.decision.evidence.is_apart()) {
                 // A late piece may lie in the frame of the one before it.
                 let late = line.decision.evidence == Evidence::Late;
                 let first = line.extent.first + u64::from(late);
@@ -496,9 +527,9 @@ impl Checker<'_> {
 }
 
 impl Line {
-    /// A drop of one piece; a keep says which pieces it has.
+    /// It names one piece alone, by its address.
     fn is_of_piece(&self) -> bool {
-        !self.keep && self.decision.is_of_piece(self.extent)
+        self.decision.is_of_piece(self.extent)
     }
 
     fn names(&self, position: u64, offset: u32) -> bool {

@@ -159,7 +159,7 @@ impl Worker {
     }
 
     /// Of the places, the first `named` are named by `undecided` entries.
-    fn push(
+    pub(super) fn push(
         &mut self,
         decision: Decision,
         keep: bool,
@@ -168,7 +168,7 @@ impl Worker {
     ) {
         let extent = match places {
             [late] if !keep && decision.evidence == Evidence::Late => Extent::of_piece(*late),
-            places => Extent::of(places),
+            places => decision.extent(places),
         };
         let pressure = decision.evidence == Evidence::Pressure;
         if keep {
@@ -186,7 +186,9 @@ impl Worker {
             } else {
                 &mut self.batch.dropped
             }) += extent.spans;
-            self.leave(&decision, places);
+            if !decision.evidence.is_of_mode() {
+                self.leave(&decision, places);
+            }
             self.batch.push(&Entry::Drop(decision, extent));
         }
         if self.limits.take_changed() {

@@ -60,6 +60,19 @@ impl Delivered {
         left + self.filtered + self.thinned + self.not_routed + self.erased
     }
 
+    /// Adds counts; the position stays.
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.delivered += more.delivered;
+        self.duplicate += more.duplicate;
+        self.rejected += more.rejected;
+        self.lost += more.lost;
+        self.expired += more.expired;
+        self.filtered += more.filtered;
+        self.thinned += more.thinned;
+        self.not_routed += more.not_routed;
+        self.erased += more.erased;
+    }
+
     /// Keep number `number` of the frame at `position` is still to be delivered.
     pub(crate) fn awaits(&self, position: u64, number: u64) -> bool {
         position > self.position || (position == self.position && number >= self.skip)
@@ -237,17 +250,16 @@ impl Delivery {
         {
             let mut state = self.state.lock();
             (state.position, state.skip) = position;
-            state.delivered += sum.delivered;
-            state.duplicate += sum.duplicate;
-            state.rejected += sum.rejected;
-            state.lost += sum.lost;
-            state.expired += sum.expired;
-            state.filtered += sum.filtered;
-            state.thinned += sum.thinned;
-            state.not_routed += sum.not_routed;
-            state.erased += sum.erased;
+            state.add(&sum);
         }
         self.save()
+    }
+
+    /// Stands as it is told: for a sum of several.
+    pub(super) fn stand(&self, state: Delivered, awaiting: u64, backlog: Backlog) {
+        *self.state.lock() = state;
+        *self.backlog.lock() = backlog;
+        self.awaiting.store(awaiting, Ordering::Relaxed);
     }
 
     /// Saves the position as it stands.

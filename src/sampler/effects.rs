@@ -229,7 +229,8 @@ impl Worker {
 
     /// At the skeleton cap the oldest traces of the service with most skeleton bytes are decided on what they have.
     pub(super) fn relieve_skeletons(&mut self) {
-        let cap = self.parts.settings.skeleton_cap;
+        let settings = &self.parts.settings;
+        let cap = settings.sharers.part(settings.skeleton_cap);
         if self.skeleton_bytes <= cap {
             return;
         }
@@ -249,14 +250,14 @@ impl Worker {
 
     /// With `on_full: decide_early` the oldest traces of a full service are decided until it is below its cap.
     pub(super) fn relieve_services(&mut self) {
-        if self.parts.on_full != OnFull::DecideEarly {
+        if !self.parts.services.decide_early() {
             return;
         }
         self.accounts = self.parts.services.all();
         let full: Vec<ServiceId> = self
             .accounts
             .iter()
-            .filter(|account| account.is_full())
+            .filter(|account| account.on_full == OnFull::DecideEarly && account.is_full())
             .map(|account| account.id)
             .collect();
         for service in full {

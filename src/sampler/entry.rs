@@ -81,8 +81,8 @@ pub(crate) fn address(position: u64, offset: u32) -> u64 {
     position + u64::from(offset)
 }
 
-/// The pieces of a drop: between two frames, or one alone. Late and filtered pieces have an entry each, and another piece
-/// of their trace may lie in the same frame; so `last` is then the piece's address.
+/// The pieces of a drop: between two frames, or one alone. Late and filtered pieces and those of services with a mode have
+/// an entry each, and another piece of their trace may lie in the same frame; so `last` is then the piece's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Extent {
     pub(crate) first: u64,
@@ -111,9 +111,17 @@ impl Extent {
 }
 
 impl Decision {
-    /// Its extent, when it is that of a drop, is of one piece alone. Late drops of older logs name the frame.
+    /// The extent of a keep with these pieces.
+    pub(crate) fn extent(&self, places: &[PackedRef]) -> Extent {
+        match places {
+            [only] if self.evidence.is_of_mode() => Extent::of_piece(*only),
+            places => Extent::of(places),
+        }
+    }
+
+    /// Its extent is of one piece alone. Late drops of older logs name the frame.
     pub(crate) fn is_of_piece(&self, extent: Extent) -> bool {
-        let alone = matches!(self.evidence, Evidence::Late | Evidence::Filtered);
+        let alone = self.evidence == Evidence::Late || self.evidence.is_apart();
         alone && extent.last > extent.first
     }
 }
@@ -122,7 +130,7 @@ impl Entry {
     /// The decision and the extent of its pieces; `None` for what is none.
     pub(crate) fn decision(&self) -> Option<(&Decision, Extent, bool)> {
         match self {
-            Self::Keep(decision, _, places) => Some((decision, Extent::of(places), true)),
+            Self::Keep(decision, _, places) => Some((decision, decision.extent(places), true)),
             Self::Drop(decision, extent) => Some((decision, *extent, false)),
             Self::Undecided(_) | Self::Snapshot(_) | Self::Limits(_) => None,
         }

@@ -34,11 +34,15 @@ pub enum Evidence {
     EarlyKeep = 14,
     /// The trace is over its age (`max_age`).
     MaxAge = 15,
+    /// A piece of a `head` service: its coin was asked, no policy.
+    Head = 16,
+    /// A piece of a service that is not sampled (`off`).
+    Off = 17,
 }
 
 impl Evidence {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Complete,
         Self::Root,
         Self::Pressure,
@@ -54,6 +58,8 @@ impl Evidence {
         Self::Amendment,
         Self::EarlyKeep,
         Self::MaxAge,
+        Self::Head,
+        Self::Off,
     ];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
@@ -81,6 +87,8 @@ impl Evidence {
             Self::Filtered => "filtered",
             Self::Amendment => "amendment",
             Self::MaxAge => "max_age",
+            Self::Head => "head",
+            Self::Off => "off",
         }
     }
 
@@ -94,7 +102,19 @@ impl Evidence {
                 | Self::TooLarge
                 | Self::Unmatched
                 | Self::Filtered
+                | Self::Head
+                | Self::Off
         )
+    }
+
+    /// The entry is of one piece alone, and its trace knows nothing of it.
+    pub(crate) fn is_apart(self) -> bool {
+        self == Self::Filtered || self.is_of_mode()
+    }
+
+    /// The mode of a service has decided.
+    pub(crate) fn is_of_mode(self) -> bool {
+        matches!(self, Self::Head | Self::Off)
     }
 
     /// One observation for the percentiles is taken from decisions with this evidence.

@@ -7,11 +7,13 @@ use super::evidence::Evidence;
 use super::packed::PackedRef;
 use super::recovery::seconds;
 use super::scanned::{Scanned, ScannedPiece};
+use super::service_modes::{Passage, ServiceModes};
 use super::skeletons::Skeletons;
 use super::stats::add;
 use super::worker::Worker;
 use crate::log::{FrameMeta, Ref, ServiceId};
 use crate::rules::{Facts, Features, State};
+use std::ops::Range;
 use std::sync::Arc;
 
 impl Worker {
@@ -37,21 +39,22 @@ impl Worker {
             add(&self.parts.stats.accepted, spans);
         }
         if new && self.parts.program.sees_spans() {
-            self.observe_spans(&scanned.facts);
+            self.observe_spans(scanned);
         }
         if !replayed {
             self.begin(position, crate::otlp::index(scanned.pieces.len()), spans);
             self.warm(scanned);
             add(&self.parts.stats.texts_cut, u64::from(scanned.facts.cut()));
         }
-        for piece in &scanned.pieces {
+        let modes = Arc::clone(&self.parts.modes);
+        for (piece, passage) in in_order(scanned, &modes) {
             if replayed {
                 if self.coverage.covers(piece.trace, position, piece.offset) {
                     continue;
                 }
                 self.begin(position, 1, spans_of(piece));
             }
-            self.piece(position, seconds(stamp), piece, scanned);
+            self.piece(position, seconds(stamp), (piece, passage), scanned);
         }
         if !replayed {
             self.coverage = Coverage::default();
@@ -65,7 +68,13 @@ impl Worker {
         add(&self.parts.stats.undecided, spans);
     }
 
-    fn piece(&mut self, position: u64, second: u32, piece: &ScannedPiece, scanned: &Arc<Scanned>) {
+    fn piece(
+        &mut self,
+        position: u64,
+        second: u32,
+        (piece, passage): (&ScannedPiece, Option<&Passage>),
+        scanned: &Arc<Scanned>,
+    ) {
         let place = Ref {
             position,
             offset: piece.offset,
@@ -74,6 +83,9 @@ impl Worker {
         let place = PackedRef::new(place, piece.taken);
         if piece.spans.is_empty() {
             return self.settle_filtered(piece.trace, place, second);
+        }
+        if let Some(passage) = passage {
+            return self.pass(passage, piece, place, second);
         }
         self.budget_time = self.budget_time.max(self.now);
         if self.must_wait(piece) {
@@ -215,13 +227,23 @@ impl Worker {
     }
 
     /// Spans for the percentiles: each once, for a snapshot of them tells up to where the log is in it.
-    fn observe_spans(&mut self, facts: &Facts) {
+    /// Those of services with a mode are none of theirs.
+    fn observe_spans(&mut self, scanned: &Scanned) {
+        let (modes, facts) = (&self.parts.modes, &scanned.facts);
         let (program, atoms) = (&self.parts.program, &self.parts.atoms);
         let (percentiles, now) = (&mut self.percentiles, self.now);
-        let spans = 0..facts.len() as usize;
-        program.each_span(atoms, facts, spans, |rule, key, duration| {
-            percentiles.observe_span(rule, key, duration, now);
-        });
+        let mut observe = |spans: Range<usize>| {
+            program.each_span(atoms, facts, spans, |rule, key, duration| {
+                percentiles.observe_span(rule, key, duration, now);
+            });
+        };
+        if modes.is_empty() {
+            return observe(0..facts.len() as usize);
+        }
+        let at_the_tail = |piece: &&ScannedPiece| modes.of(piece.service).is_none();
+        for piece in scanned.pieces.iter().filter(at_the_tail) {
+            observe(piece.spans.start as usize..piece.spans.end as usize);
+        }
     }
 
     /// What its model calls say joins what is known of the trace.
@@ -256,4 +278,17 @@ impl Worker {
             self.parts.program.keeps_early(&self.early, state)
         })
     }
+}
+
+/// The pieces of a frame, those that leave at once first: what is written later spans only what is written already.
+fn in_order<'a>(
+    scanned: &'a Scanned,
+    modes: &'a ServiceModes,
+) -> impl Iterator<Item = (&'a ScannedPiece, Option<&'a Passage>)> {
+    let pieces = || scanned.pieces.iter();
+    let of_mode = |piece: &'a ScannedPiece| Some((piece, Some(modes.of(piece.service)?)));
+    let first = pieces().take(if modes.is_empty() { 0 } else { usize::MAX });
+    let at_the_tail = |piece: &&ScannedPiece| modes.of(piece.service).is_none();
+    let others = pieces().filter(at_the_tail).map(|piece| (piece, None));
+    first.filter_map(of_mode).chain(others)
 }

@@ -5,13 +5,14 @@ use super::owners::{decide_name, deliver_name, give_up_exporters};
 use super::pulse::Pulse;
 use super::recovery::{Recovered, recover};
 use super::scanned::Scanned;
+use super::service_modes::ServiceModes;
 use super::settings::SamplerSettings;
 use super::stats::SamplerStats;
 use super::stop_signal::StopSignal;
 use super::worker::{Parts, Worker};
 use crate::clock::SharedClock;
 use crate::genai::Meter;
-use crate::log::{DecisionLog, Directory, Inlet, Log, LogError, OnFull, Position, Services};
+use crate::log::{DecisionLog, Directory, Inlet, Log, LogError, Position, Services};
 use crate::otlp::SourceId;
 use crate::processors::Chain;
 use crate::rules::{Atoms, Program};
@@ -47,8 +48,8 @@ pub struct Shared {
     pub services: Arc<Services>,
     /// The span log as receivers see it.
     pub inlet: Arc<dyn Inlet<Scanned>>,
-    /// What happens at a service's cap.
-    pub on_full: OnFull,
+    /// Which services are not sampled at the tail.
+    pub modes: Arc<ServiceModes>,
     /// Partitions of the log.
     pub partitions: u16,
     /// To measure with.
@@ -190,7 +191,7 @@ impl OpenSampler {
             front: self.front,
             atoms: shared.atoms.clone(),
             services: shared.services.clone(),
-            on_full: shared.on_full,
+            modes: shared.modes.clone(),
             log,
             decisions: self.decisions.clone(),
             position: self.position,

@@ -39,6 +39,15 @@ impl<const N: usize> Histogram<N> {
         self.number.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Adds what another with the same bounds has counted.
+    pub(crate) fn add(&self, other: &Self) {
+        let pairs = self.counts.iter().zip(&other.counts);
+        let pairs = pairs.chain([(&self.number, &other.number), (&self.sum, &other.sum)]);
+        for (sum, part) in pairs {
+            sum.fetch_add(part.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
     /// Bounds with the number of values at or below each; the number and the sum of all.
     #[must_use]
     pub fn read(&self) -> (Vec<(u64, u64)>, u64, u64) {

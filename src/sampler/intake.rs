@@ -3,8 +3,10 @@
 //! Invariant: success is answered only when every sound span of the request is in the log in the set durability. Spans
 //! that are broken inside are rejected alone (partial success); broken framing refuses the request.
 
+use super::head_coin::{Losers, Tossed};
 use super::packed::{MAX_PIECE, MAX_SPANS};
 use super::scanned::{Scanned, ScannedPiece, services_of, size_of_piece};
+use super::service_modes::ServiceModes;
 use crate::log::{
     Append, AppendError, Block, FRAME_HEADER, FrameMeta, Inlet, PIECE_HEADER, ServiceId, Services,
     Signal, write_piece_header,
@@ -22,6 +24,14 @@ thread_local! {
 /// Version of the record format in frame headers.
 const RECORD_VERSION: u8 = 1;
 
+/// A request that is ready for the log.
+struct Prepared {
+    /// None when there is nothing to store.
+    append: Option<Append<Scanned>>,
+    accepted: Accepted,
+    losers: Losers,
+}
+
 /// Takes requests for all pipelines of a process.
 pub struct Intake {
     atoms: Arc<Atoms>,
@@ -29,6 +39,7 @@ pub struct Intake {
     log: Arc<dyn Inlet<Scanned>>,
     partitions: u16,
     by_resource: bool,
+    modes: Arc<ServiceModes>,
 }
 
 impl std::fmt::Debug for Intake {
@@ -53,7 +64,15 @@ impl Intake {
             log,
             partitions,
             by_resource: false,
+            modes: Arc::default(),
         }
+    }
+
+    /// Services that are not sampled at the tail.
+    #[must_use]
+    pub fn with_modes(mut self, modes: Arc<ServiceModes>) -> Self {
+        self.modes = modes;
+        self
     }
 
     /// What a trace has under each resource of a request is a piece of its own: see [`Self::split`].
@@ -63,17 +82,13 @@ impl Intake {
         self
     }
 
-    fn prepare(
-        &self,
-        source: SourceId,
-        request: &[u8],
-    ) -> Result<(Option<Append<Scanned>>, Accepted), Refusal> {
+    fn prepare(&self, source: SourceId, request: &[u8]) -> Result<Prepared, Refusal> {
         let (scanned, facts) = SCRATCH.with_borrow_mut(|scratch| {
             let mut observer = Observer::new(&self.atoms, scratch);
             let scanned = scan(request, &mut observer);
             (scanned, observer.finish())
         });
-        let scanned = scanned.map_err(|error| Refusal::Malformed(error.to_string()))?;
+        let mut scanned = scanned.map_err(|error| Refusal::Malformed(error.to_string()))?;
         let accepted = Accepted {
             spans: scanned.spans() as u64,
             rejected: scanned.rejected,
@@ -82,17 +97,29 @@ impl Intake {
                 .map(|reason| reason.to_string())
                 .unwrap_or_default(),
         };
-        if scanned.spans() == 0 {
-            return Ok((None, accepted));
-        }
         let services = services_of(request, &scanned, &self.services);
-        let split = self.split(request, &scanned, &services);
+        let tossed = Tossed::of(&self.modes, &mut scanned, &services);
+        let mut prepared = Prepared {
+            append: None,
+            accepted,
+            losers: Losers::default(),
+        };
+        if scanned.spans() == 0 {
+            prepared.losers = tossed.map(|tossed| tossed.losers).unwrap_or_default();
+            return Ok(prepared);
+        }
+        let mut split = self.split(request, &scanned, &services);
+        if let Some(tossed) = tossed {
+            tossed.among_all(&mut split.order);
+            prepared.losers = tossed.losers;
+        }
         let facts = facts.reordered(&split.order);
         let append = append_of(source, split, &self.atoms, |pieces| Scanned {
             pieces,
             facts,
         })?;
-        Ok((Some(append), accepted))
+        prepared.append = Some(append);
+        Ok(prepared)
     }
 
     /// Where all is as in the Collector, each resource is apart, in the order of the request: it asks policies and forwards
@@ -116,16 +143,21 @@ impl Intake {
     }
 
     async fn take(&self, source: SourceId, request: Bytes) -> Result<Accepted, Refusal> {
-        let (append, accepted) = self.prepare(source, &request)?;
+        let Prepared {
+            append,
+            accepted,
+            losers,
+        } = self.prepare(source, &request)?;
         drop(request);
-        let Some(append) = append else {
-            return Ok(accepted);
-        };
-        match self.log.append(append).await {
-            Ok(Ok(_)) => Ok(accepted),
-            Ok(Err(error)) => Err(refusal(&error)),
-            Err(_) => Err(Refusal::Stopping),
+        if let Some(append) = append {
+            match self.log.append(append).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => return Err(refusal(&error)),
+                Err(_) => return Err(Refusal::Stopping),
+            }
         }
+        losers.count(&self.services);
+        Ok(accepted)
     }
 }
 

@@ -14,11 +14,11 @@ use std::sync::Arc;
 /// Between an instance and an exporter: no id that anyone writes has it.
 const BETWEEN: &str = " > ";
 
-pub(super) fn decide_name(instance: &str) -> String {
+pub(crate) fn decide_name(instance: &str) -> String {
     format!("decide/{instance}")
 }
 
-pub(super) fn deliver_name(instance: &str, exporter: &str) -> String {
+pub(crate) fn deliver_name(instance: &str, exporter: &str) -> String {
     format!("deliver/{instance}{BETWEEN}{exporter}")
 }
 

@@ -281,6 +281,10 @@ impl Recovered {
             (false, _) => &mut self.snapshot.dropped,
         };
         *counter += extent.spans;
+        if decision.evidence.is_of_mode() {
+            self.cover(place, decision, extent);
+            return;
+        }
         let late = decision.evidence == Evidence::Late;
         if !late {
             self.waiting.remove(&decision.trace);

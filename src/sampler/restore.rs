@@ -10,11 +10,11 @@ use super::front::see;
 use super::left::Left;
 use super::packed::PackedRef;
 use super::recovery::seconds;
-use super::scanned::ScannedPiece;
+use super::scanned::{ScannedPiece, services_of};
 use super::stats::add;
 use super::worker::Worker;
 use crate::log::{Fed, Ref, pieces};
-use crate::otlp::{TraceId, Trusting, scan};
+use crate::otlp::{Scan, TraceId, Trusting, scan};
 use crate::rules::{Facts, Fold, State, Verdict};
 use std::time::Duration;
 
@@ -135,8 +135,12 @@ impl Worker {
             None => self.read_pieces(trace, left.first.max(start), left.last),
         };
         places.retain(|place| place.place().position >= start);
-        if places.len() > most {
-            // The entry would not fit.
+        let spans = places
+            .iter()
+            .map(|place| u64::from(place.spans()))
+            .sum::<u64>();
+        // The entry would not fit; or services had other modes then, and more is found than was dropped.
+        if places.len() > most || spans > left.spans {
             places.clear();
         }
         let mut amends = Amends::default();
@@ -169,7 +173,9 @@ impl Worker {
                     attachment,
                     ..
                 } if self.parts.sources.contains(&meta.source) => {
-                    let its = attachment.pieces.iter().filter(|p| p.trace == trace);
+                    let modes = &self.parts.modes;
+                    let own = |p: &&ScannedPiece| p.trace == trace && modes.of(p.service).is_none();
+                    let its = attachment.pieces.iter().filter(own);
                     out.extend(its.map(|piece| {
                         let place = Ref {
                             position,
@@ -187,7 +193,11 @@ impl Worker {
                 } if self.parts.sources.contains(&meta.source) => {
                     for piece in pieces(&body).flatten() {
                         let scanned = scan(&piece.body, &mut Trusting).ok();
-                        if scanned.and_then(|scan| scan.traces().next()) == Some(trace) {
+                        let own = |scan: &Scan| {
+                            scan.traces().next() == Some(trace)
+                                && self.at_the_tail(&piece.body, scan)
+                        };
+                        if scanned.as_ref().is_some_and(own) {
                             let place = Ref {
                                 position,
                                 offset: piece.offset,
@@ -204,6 +214,14 @@ impl Worker {
         drop(feed);
         out.retain(|place| !self.is_filtered(trace, *place));
         out
+    }
+
+    fn at_the_tail(&self, piece: &[u8], scan: &Scan) -> bool {
+        let modes = &self.parts.modes;
+        modes.is_empty() || {
+            let services = services_of(piece, scan, &self.parts.services);
+            services.iter().all(|service| modes.of(*service).is_none())
+        }
     }
 
     /// The processors leave nothing of the piece: it was settled alone, and not dropped.

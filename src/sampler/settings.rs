@@ -1,5 +1,8 @@
 //! Checked settings of one sampler instance.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::collector_table::TableLimits;
 
 /// `compat: strict`.
@@ -39,6 +42,37 @@ impl Idle {
     }
 }
 
+/// How many samplers share something; equal to every other.
+#[derive(Debug, Clone)]
+pub struct Sharers(Arc<AtomicU64>);
+
+impl Default for Sharers {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU64::new(1)))
+    }
+}
+
+impl PartialEq for Sharers {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Sharers {}
+
+impl Sharers {
+    /// So many from now on.
+    #[cfg_attr(not(feature = "kafka"), allow(dead_code))]
+    pub(crate) fn set(&self, number: usize) {
+        self.0.store(number as u64, Ordering::Relaxed);
+    }
+
+    /// The part of one of them.
+    pub(crate) fn part(&self, whole: u64) -> u64 {
+        whole / self.0.load(Ordering::Relaxed).max(1)
+    }
+}
+
 /// One `tail_sampling` processor of one pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SamplerSettings {
@@ -69,8 +103,10 @@ pub struct SamplerSettings {
     pub strict: Option<Strict>,
     /// Model calls of decided traces are counted and measured.
     pub llm_metrics: bool,
-    /// Bytes of skeletons.
+    /// Bytes of skeletons of all that share them.
     pub skeleton_cap: u64,
+    /// Samplers that share [`Self::skeleton_cap`]; it may change as they run.
+    pub sharers: Sharers,
     /// Bytes of decision memory.
     pub memory_cap: u64,
     /// At stop everything undecided is decided on what it has (evidence `shutdown`): nothing of it outlives the process.

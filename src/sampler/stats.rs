@@ -21,6 +21,10 @@ pub struct SamplerStats {
     pub dropped_pressure: AtomicU64,
     /// In pieces of which the processors before `tail_sampling` had left nothing.
     pub filtered: AtomicU64,
+    /// In keep entries of `head` services' pieces.
+    pub passed_head: AtomicU64,
+    /// In entries of pieces of services that are not sampled.
+    pub passed_off: AtomicU64,
     /// Of receivers that do not feed this pipeline.
     pub not_routed: AtomicU64,
     /// Undecided when the instance had left the config.
@@ -117,6 +121,14 @@ impl SamplerStats {
         }
     }
 
+    /// Of the two modes that spans pass by.
+    pub(crate) fn passed(&self, evidence: Evidence) -> &AtomicU64 {
+        match evidence {
+            Evidence::Off => &self.passed_off,
+            _ => &self.passed_head,
+        }
+    }
+
     pub(crate) fn count_decision(&self, policy: Option<u16>, keep: bool, evidence: Evidence) {
         let policy = policy.map_or(0, |policy| usize::from(policy) + 1);
         let at =
@@ -135,6 +147,21 @@ impl SamplerStats {
         ] {
             if let Some(counter) = counters.get(at) {
                 counter.fetch_add(n, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Adds the decisions and votes of another with the same policies.
+    pub(crate) fn add_votes(&self, other: &Self) {
+        let pairs = [
+            (&self.decisions, &other.decisions),
+            (&self.votes, &other.votes),
+            (&self.vote_spans, &other.vote_spans),
+            (&self.vote_bytes, &other.vote_bytes),
+        ];
+        for (sums, parts) in pairs {
+            for (sum, part) in sums.iter().zip(parts) {
+                add(sum, get(part));
             }
         }
     }

@@ -28,6 +28,7 @@ mod front;
 mod late_evidence;
 mod long_traces;
 mod long_waits;
+mod service_modes;
 
 const WAIT: u64 = 3;
 const WINDOW: u32 = 20;
@@ -69,6 +70,9 @@ struct Rig {
     services: Arc<Services>,
     directory: Directory,
     front: Arc<Chain>,
+    modes: Arc<ServiceModes>,
+    /// In place of them, for the checker.
+    checked_modes: Option<Arc<ServiceModes>>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -89,6 +93,7 @@ fn memory_settings() -> MemorySettings {
         per_service_default: 32 << 20,
         per_service: vec![],
         on_full: OnFull::Spill,
+        on_full_of: vec![],
     }
 }
 
@@ -118,9 +123,20 @@ impl Rig {
         Self::open_behind(Arc::default(), settings, now, policies, change)
     }
 
-    #[allow(clippy::too_many_lines, reason = "opens all parts, one after another")]
     fn open_behind(
         front: Arc<Chain>,
+        settings: &LogSettings,
+        now: u64,
+        policies: Vec<PolicySpec>,
+        change: impl Fn(&mut SamplerSettings),
+    ) -> Self {
+        Self::open_all(front, &[], settings, now, policies, change)
+    }
+
+    #[allow(clippy::too_many_lines, reason = "opens all parts, one after another")]
+    fn open_all(
+        front: Arc<Chain>,
+        modes: &[(&str, ServiceMode)],
         settings: &LogSettings,
         now: u64,
         policies: Vec<PolicySpec>,
@@ -150,6 +166,7 @@ impl Rig {
             max_trace_spans: 1000,
             max_trace_bytes: u64::MAX,
             skeleton_cap: 32 << 20,
+            sharers: Sharers::default(),
             memory_cap: 8 << 20,
             num_traces: None,
             span_ingest: false,
@@ -163,11 +180,11 @@ impl Rig {
         let open = OpenSampler::open(&directory, sampler, &["sink".into()]).unwrap();
         let (beyond, stamp) = open.resume_after();
         let services = Arc::new(Services::new(&memory));
+        let modes = Arc::new(ServiceModes::new(modes.iter().copied(), &services, false));
         let at = OpenAt { beyond, stamp };
         let log = SpanLog::open(
             &directory,
             settings,
-            &memory,
             4 << 20,
             4 << 20,
             services.clone(),
@@ -175,12 +192,12 @@ impl Rig {
             at,
         )
         .unwrap();
-        let rules = fingerprint(&policies, Semantics::default());
+        let rules = rules_of(&policies, &modes);
         let shared = Shared {
             atoms: atoms.clone(),
             services: services.clone(),
             inlet: log.clone(),
-            on_full: OnFull::Spill,
+            modes: modes.clone(),
             partitions: PARTITIONS,
             clock: clock.clone(),
             layout: layout([rules]),
@@ -190,7 +207,8 @@ impl Rig {
             .with_front(front.clone())
             .start(&shared, log.clone(), program.clone(), rules, vec![source()])
             .unwrap();
-        let intake = Intake::new(atoms.clone(), services.clone(), log.clone(), PARTITIONS);
+        let intake = Intake::new(atoms.clone(), services.clone(), log.clone(), PARTITIONS)
+            .with_modes(modes.clone());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
@@ -207,6 +225,8 @@ impl Rig {
             services,
             directory,
             front,
+            modes,
+            checked_modes: None,
             runtime,
         }
     }
@@ -279,9 +299,11 @@ impl Rig {
             services,
             directory,
             front,
+            modes,
+            checked_modes,
             ..
         } = self;
-        let rules = fingerprint(&policies, Semantics::default());
+        let rules = rules_of(&policies, &modes);
         drop((log, intake));
         let mut reader = sampler.decisions.reader(sampler.decisions.start());
         let mut entries = Vec::new();
@@ -297,6 +319,7 @@ impl Rig {
             layout: layout([rules]),
             atoms: &atoms,
             services: &services,
+            modes: checked_modes.as_ref().unwrap_or(&modes),
             decision_wait,
             idle,
             front: &front,
@@ -304,6 +327,14 @@ impl Rig {
         let report = check(&directory, &checked).unwrap();
         (entries, report)
     }
+}
+
+/// Other modes are other rules.
+fn rules_of(policies: &[PolicySpec], modes: &ServiceModes) -> u32 {
+    let text = format!("{modes:?}");
+    let number = |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte));
+    let modes = text.bytes().fold(0, number);
+    fingerprint(policies, Semantics::default()) ^ modes
 }
 
 fn span(trace: u8, number: u64, error: bool) -> Span {

@@ -16,6 +16,7 @@ use super::position_ring::PositionRing;
 use super::recovery::{FrameMark, Recovered, seconds};
 use super::replay::Replay;
 use super::scanned::{Scanned, Scanning};
+use super::service_modes::ServiceModes;
 use super::settings::SamplerSettings;
 use super::skeletons::Skeletons;
 use super::stats::{SamplerStats, add, set};
@@ -25,8 +26,7 @@ use super::waiting::Waiting;
 use crate::clock::{SECOND, SharedClock};
 use crate::genai::Meter;
 use crate::log::{
-    Account, DecisionLog, Fed, FrameMeta, Log, OnFull, Position, RECORD, ServiceId, Services,
-    record_piece,
+    Account, DecisionLog, Fed, FrameMeta, Log, Position, RECORD, ServiceId, Services, record_piece,
 };
 use crate::otlp::SourceId;
 use crate::processors::Chain;
@@ -50,7 +50,7 @@ pub(crate) struct Parts {
     pub(crate) front: Arc<Chain>,
     pub(crate) atoms: Arc<Atoms>,
     pub(crate) services: Arc<Services>,
-    pub(crate) on_full: OnFull,
+    pub(crate) modes: Arc<ServiceModes>,
     pub(crate) log: Arc<dyn Log<Scanned>>,
     pub(crate) decisions: Arc<dyn DecisionLog>,
     pub(crate) position: Position,

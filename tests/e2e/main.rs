@@ -21,5 +21,6 @@ mod pipelines;
 mod processors;
 mod receivers;
 mod sdk;
+mod service_modes;
 mod start;
 mod stop;

@@ -20,3 +20,4 @@ mod place;
 mod poison;
 mod round_trip;
 mod topic;
+mod topic_care;

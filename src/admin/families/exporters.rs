@@ -10,7 +10,7 @@ use crate::admin::sources::{SamplerSource, Sources};
 use crate::clock::SECOND;
 use crate::exporters::LastError;
 
-pub(super) fn fill(page: &Page, sources: &Sources, now: u64) {
+pub(super) fn fill(page: &Page, sources: &Sources, samplers: &[SamplerSource], now: u64) {
     for exporter in &sources.exporters {
         let (id, counts) = (exporter.id.as_str(), exporter.stats.counts());
         page.count(&SENT_SPANS, &[id], counts.sent_spans);
@@ -27,14 +27,10 @@ pub(super) fn fill(page: &Page, sources: &Sources, now: u64) {
             );
         }
     }
-    sources
-        .samplers
-        .iter()
-        .for_each(|sampler| lag(page, sampler, now));
+    samplers.iter().for_each(|sampler| lag(page, sampler, now));
 }
 
 fn lag(page: &Page, sampler: &SamplerSource, now: u64) {
-    let end = sampler.decisions.end();
     for (exporter, delivery) in &sampler.deliveries {
         let labels = [sampler.pipeline.as_str(), exporter.as_str()];
         let awaiting = delivery.awaiting();
@@ -48,10 +44,9 @@ fn lag(page: &Page, sampler: &SamplerSource, now: u64) {
             }),
         );
         // Entries that are no keeps are behind nobody: the position passes them with the next keep.
-        let behind = if awaiting == 0 {
-            0
-        } else {
-            end.saturating_sub(delivery.state().position)
+        let behind = match &sampler.decisions[..] {
+            [log] if awaiting > 0 => log.end().saturating_sub(delivery.state().position),
+            _ => 0,
         };
         page.amount(&LAG_BYTES, &labels, behind);
     }

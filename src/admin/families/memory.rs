@@ -1,23 +1,23 @@
 //! Memory by part and by service, and the caps.
 
 use crate::admin::inventory::{
-    BUFFER_BYTES, BUFFER_CAP, BUFFER_HELD, BUFFER_UNDECIDED, MEMORY_BYTES, MEMORY_CAP,
+    BUFFER_BYTES, BUFFER_CAP, BUFFER_HELD, BUFFER_UNDECIDED, HEAD_LOSERS, MEMORY_BYTES, MEMORY_CAP,
     SERVICE_REFUSED, SPILLED,
 };
 use crate::admin::page::Page;
-use crate::admin::sources::Sources;
+use crate::admin::sources::{SamplerSource, Sources};
 use crate::log::{Account, LogStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(super) fn fill(page: &Page, sources: &Sources, log: &LogStats) {
-    parts(page, sources, log);
+pub(super) fn fill(page: &Page, sources: &Sources, samplers: &[SamplerSource], log: &LogStats) {
+    parts(page, sources, samplers, log);
     for account in sources.services.all() {
         service(page, &account);
     }
 }
 
-fn parts(page: &Page, sources: &Sources, log: &LogStats) {
-    let stats = || sources.samplers.iter().map(|sampler| &sampler.stats);
+fn parts(page: &Page, sources: &Sources, samplers: &[SamplerSource], log: &LogStats) {
+    let stats = || samplers.iter().map(|sampler| &sampler.stats);
     let skeletons = stats().map(|stats| get(&stats.skeleton_bytes)).sum();
     let decisions = stats().map(|stats| get(&stats.memory_bytes)).sum();
     let caps = sources.caps;
@@ -51,6 +51,7 @@ fn service(page: &Page, account: &Account) {
     page.amount(&BUFFER_CAP, &[name], account.cap);
     page.count(&SPILLED, &[name], get(&account.spilled));
     page.count(&SERVICE_REFUSED, &[name], get(&account.refused));
+    page.count(&HEAD_LOSERS, &[name], get(&account.lost_coin));
 }
 
 fn get(counter: &AtomicU64) -> u64 {

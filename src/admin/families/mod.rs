@@ -15,13 +15,14 @@ use super::sources::Sources;
 /// Sets every metric.
 pub(super) fn fill(page: &Page, sources: &Sources) {
     let log = sources.log.stats();
+    let samplers = sources.samplers.now();
     receivers::fill(page, sources);
     log::fill(page, &log);
-    memory::fill(page, sources, &log);
-    samplers::fill(page, &sources.samplers, &log);
-    exporters::fill(page, sources, log.now);
-    ledger::fill(page, &sources.samplers, &sources.gone);
-    collector::fill(page, &sources.samplers);
+    memory::fill(page, sources, &samplers, &log);
+    samplers::fill(page, &samplers, &log);
+    exporters::fill(page, sources, &samplers, log.now);
+    ledger::fill(page, &samplers, &sources.gone);
+    collector::fill(page, &samplers);
     process::fill(page, sources);
 }
 

@@ -3,8 +3,9 @@
 use super::seconds_between;
 use crate::admin::inventory::{
     DAMAGED, DECIDE_LAG, DECISION_BYTES, DECISION_IDS, DECISION_LOG_BYTES, DECISION_LOG_MAX,
-    DECISIONS, ENTRY_ERRORS, FORGOTTEN, LATE_SPANS, NOT_RESTORED, RESTORED_SPANS, SKELETON_BYTES,
-    TEXTS_CUT, TRACES, UNDECIDED_SPANS, UNDECIDED_TRACES, WORKER_LAG, WORKER_UNREAD,
+    DECISIONS, ENTRY_ERRORS, FORGOTTEN, LATE_SPANS, NOT_RESTORED, PASSED_SPANS, RESTORED_SPANS,
+    SKELETON_BYTES, TEXTS_CUT, TRACES, UNDECIDED_SPANS, UNDECIDED_TRACES, WORKER_LAG,
+    WORKER_UNREAD,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::SamplerSource;
@@ -37,13 +38,17 @@ pub(super) fn fill(page: &Page, samplers: &[SamplerSource], log: &LogStats) {
         gauges
             .into_iter()
             .for_each(|(metric, gauge)| page.amount(metric, &[pipeline], get(gauge)));
+        page.count(&PASSED_SPANS, &[pipeline, "head"], get(&stats.passed_head));
+        page.count(&PASSED_SPANS, &[pipeline, "off"], get(&stats.passed_off));
         page.count(&LATE_SPANS, &[pipeline, "keep"], get(&stats.late_kept));
         page.count(&LATE_SPANS, &[pipeline, "drop"], get(&stats.late_dropped));
-        page.amount(&DECISION_LOG_BYTES, &[pipeline], sampler.decisions.bytes());
+        let decisions = || sampler.decisions.iter();
+        let bytes = decisions().map(|log| log.bytes()).sum();
+        page.amount(&DECISION_LOG_BYTES, &[pipeline], bytes);
         page.amount(
             &DECISION_LOG_MAX,
             &[pipeline],
-            sampler.decisions.max_bytes(),
+            decisions().fold(0, |sum, log| sum.saturating_add(log.max_bytes())),
         );
         // 0: the worker has not seen its first tick, and nothing waits for it.
         let time = Some(get(&stats.log_time)).filter(|time| *time > 0);

@@ -46,7 +46,7 @@ mod tests {
 
     type Keys = BTreeMap<String, BTreeSet<String>>;
 
-    /// `policies[3]` to `policies[]`, `otlp/two` to `otlp`.
+    /// `policies[3]` to `policies[]`, `otlp/two` to `otlp`, any service to the name that stands for free ones.
     fn normal(path: &str) -> String {
         let mut out = String::new();
         for part in path.split('.') {
@@ -57,10 +57,10 @@ mod tests {
             if !out.is_empty() {
                 out.push('.');
             }
-            out.push_str(if name.starts_with("prometheus/") {
-                name
-            } else {
-                kind
+            out.push_str(match name {
+                _ if out.ends_with(".services.") => "traces",
+                name if name.starts_with("prometheus/") => name,
+                _ => kind,
             });
             out.push_str(index);
         }

@@ -84,6 +84,24 @@ const MEMORY: Shape = Block(&[
     ),
 ]);
 
+const SERVICE: Shape = Block(&[
+    Key::new(
+        "mode",
+        Words(&["tail", "head", "off"]),
+        "With its trace by the rules (tail), by a coin before the log (head), not at all (off); tail.",
+    ),
+    Key::new(
+        "sampling_percentage",
+        Shape::Number,
+        "Share of the traces whose spans leave; with mode: head only.",
+    ),
+    Key::new(
+        "on_full",
+        Words(&["spill", "decide_early", "refuse"]),
+        "What happens at its cap; as for all services.",
+    ),
+]);
+
 const TAIL_SAMPLING: Shape = Block(&[
     Key::new(
         "decision_wait",
@@ -177,6 +195,11 @@ const TAIL_SAMPLING: Shape = Block(&[
         "Where accepted spans lie; one for all instances.",
     ),
     Key::new("memory", MEMORY, "Caps in bytes; one for all instances."),
+    Key::new(
+        "services",
+        Named(&SERVICE),
+        "What holds for one service, by its name; one for all instances.",
+    ),
     Key::new(
         "compat",
         Words(&["lossless", "strict"]),

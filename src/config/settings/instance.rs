@@ -6,6 +6,7 @@ use super::Gates;
 use crate::exporters::Route;
 use crate::log::{LogSettings, MemorySettings, OnFull};
 use crate::rules::{PolicySpec, Release, Semantics};
+use crate::sampler::ServiceMode;
 use crate::thinning::ThinningRule;
 
 /// Which behaviour wins where the Collector loses data.
@@ -83,8 +84,21 @@ pub struct InstanceSettings {
     pub log: LogSettings,
     /// Memory caps, shared by all instances.
     pub memory: MemoryPlan,
+    /// What is set for single services, shared by all instances.
+    pub services: Vec<ServicePlan>,
     /// Lossless or as the Collector.
     pub compat: Compat,
+}
+
+/// `services.NAME`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServicePlan {
+    /// `service.name`.
+    pub name: String,
+    /// `mode` and `sampling_percentage`; at the tail unless set.
+    pub mode: ServiceMode,
+    /// `on_full`; as for all services unless set.
+    pub on_full: Option<OnFull>,
 }
 
 impl InstanceSettings {
@@ -122,6 +136,8 @@ pub struct MemoryPlan {
     pub per_service: Vec<(String, u64)>,
     /// `on_full`; `spill` unless set.
     pub on_full: OnFull,
+    /// `services.NAME.on_full`.
+    pub on_full_of: Vec<(String, OnFull)>,
     /// Bytes of all skeletons; none: a quarter of the total.
     pub skeleton_cap: Option<u64>,
 }
@@ -145,6 +161,7 @@ impl MemoryPlan {
             per_service_default: self.per_service_default,
             per_service: self.per_service.clone(),
             on_full: self.on_full,
+            on_full_of: self.on_full_of.clone(),
         };
         (settings, stopgap)
     }
@@ -179,6 +196,7 @@ mod tests {
             per_service_default: 1,
             per_service: Vec::new(),
             on_full: OnFull::Spill,
+            on_full_of: Vec::new(),
             skeleton_cap: None,
         };
         let check = |total, limit, expected| {

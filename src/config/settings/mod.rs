@@ -7,7 +7,9 @@ mod receiver;
 mod telemetry;
 
 pub use gates::Gates;
-pub use instance::{Compat, InstanceSettings, MemoryPlan, MemoryTotal, SamplingStrategy};
+pub use instance::{
+    Compat, InstanceSettings, MemoryPlan, MemoryTotal, SamplingStrategy, ServicePlan,
+};
 pub use pipeline::{BatchSettings, Config, PipelineSettings};
 pub use receiver::ReceiverSettings;
 pub use telemetry::{LogFormat, LogLevel, TelemetrySettings};

@@ -5,10 +5,12 @@
 //! last record is reported.
 
 use super::brokers::Brokers;
+use super::member::GroupStats;
 use super::request::{Request, Sent};
 use crate::kafka::{Codec, millis};
 use crate::log::account::IntakeCharge;
 use crate::log::api::{Append, Appended, Block, Inlet};
+use crate::log::cache::Cache;
 use crate::log::errors::{AppendError, LogError};
 use crate::log::piece::pieces;
 use crate::log::services::Services;
@@ -41,12 +43,13 @@ type Client = ThreadedProducer<Sent>;
 pub(crate) struct KafkaInlet {
     brokers: Brokers,
     services: Arc<Services>,
-    on_full: OnFull,
     client: Mutex<Arc<Client>>,
     counters: Arc<Counters>,
     stopped: AtomicBool,
     record_max: usize,
     queue_bytes: u64,
+    cache: Arc<Cache>,
+    group: Arc<GroupStats>,
 }
 
 impl std::fmt::Debug for KafkaInlet {
@@ -60,20 +63,21 @@ impl KafkaInlet {
     pub(super) fn open(
         brokers: Brokers,
         services: Arc<Services>,
-        on_full: OnFull,
         queue_bytes: u64,
+        (cache, group): (Arc<Cache>, Arc<GroupStats>),
     ) -> Result<Self, LogError> {
         let client = connect(&brokers, queue_bytes)?;
         let record_max = brokers.settings.producer.max_message_bytes as usize;
         Ok(Self {
             brokers,
             services,
-            on_full,
             client: Mutex::new(Arc::new(client)),
             counters: Arc::default(),
             stopped: AtomicBool::new(false),
             record_max: record_max.saturating_sub(RECORD_OVERHEAD).max(1),
             queue_bytes,
+            cache,
+            group,
         })
     }
 
@@ -83,7 +87,7 @@ impl KafkaInlet {
         }
         for block in blocks {
             let account = self.services.account(block.service);
-            if self.on_full == OnFull::Refuse && account.is_full() {
+            if account.on_full == OnFull::Refuse && account.is_full() {
                 account.refused.fetch_add(1, Ordering::Relaxed);
                 return Err(AppendError::Full {
                     reason: "service memory",
@@ -217,6 +221,8 @@ impl<A: Send + 'static> Inlet<A> for KafkaInlet {
             now,
             last_stamp: now,
             refused: self.counters.refused(),
+            window_bytes: self.group.unread.load(Ordering::Relaxed),
+            cache_bytes: self.cache.bytes(),
             frames: self.counters.frames.load(Ordering::Relaxed),
             spans: self.counters.spans.load(Ordering::Relaxed),
             appended_bytes: self.counters.bytes.load(Ordering::Relaxed),

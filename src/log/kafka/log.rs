@@ -14,7 +14,6 @@ use crate::log::cache::Cache;
 use crate::log::decisions::{DecisionLog, Position};
 use crate::log::errors::LogError;
 use crate::log::services::Services;
-use crate::log::settings::OnFull;
 use crate::otlp::SourceId;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -113,7 +112,6 @@ impl KafkaLog {
         settings: &KafkaLogSettings,
         budgets: KafkaBudgets,
         services: Arc<Services>,
-        on_full: OnFull,
         clock: SharedClock,
     ) -> Result<Self, LogError> {
         let brokers = Brokers {
@@ -123,13 +121,16 @@ impl KafkaLog {
         let present = Present::default();
         let generation = present.clone();
         let generation = Box::new(move || generation.generation());
-        let inlet = KafkaInlet::open(brokers.clone(), services.clone(), on_full, budgets.queue)?;
+        let cache = Arc::new(Cache::new(budgets.cache, services.clone()));
+        let stats: Arc<GroupStats> = Arc::default();
+        let shared = (cache.clone(), stats.clone());
+        let inlet = KafkaInlet::open(brokers.clone(), services, budgets.queue, shared)?;
         Ok(Self {
             inlet: Arc::new(inlet),
-            stats: Arc::default(),
+            stats,
             scribe: Arc::new(Scribe::start(brokers.clone(), generation)?),
             fetch: Arc::new(Fetch::new(&brokers, &settings.topic)?),
-            cache: Arc::new(Cache::new(budgets.cache, services)),
+            cache,
             brokers,
             budgets,
             member: Mutex::default(),
@@ -174,11 +175,6 @@ impl KafkaLog {
             member.stop();
         }
         self.scribe.stop();
-    }
-
-    /// Payload in memory, bytes.
-    pub(crate) fn cache_bytes(&self) -> u64 {
-        self.cache.bytes()
     }
 
     /// Transactions that were committed, and aborted.

@@ -296,11 +296,9 @@ impl Group {
             if element.set_offset(Offset::Offset(begin)).is_err() {
                 continue;
             }
-            let standing = Standing {
-                offset: begin,
-                points: known.map_or_else(Points::default, |known| Points::parse(known.metadata())),
-                ..Standing::default()
-            };
+            let points =
+                known.map_or_else(Points::default, |known| Points::parse(known.metadata()));
+            let standing = Standing::new(begin, points);
             let clock = self.brokers.clock.clone();
             let queue = Arc::new(PartitionQueue::new(begin, clock, self.stats.unread.clone()));
             self.queues.lock().insert(partition, queue.clone());

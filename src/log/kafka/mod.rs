@@ -20,6 +20,4 @@ mod transaction;
 
 pub(crate) use log::{KafkaBudgets, KafkaLog, OwnedPartition, Partitions};
 pub(crate) use member::GroupStats;
-pub(crate) use partition::PartitionLog;
 pub(crate) use place::PARTITIONS_MAX;
-pub(crate) use points::METADATA_MAX;

@@ -39,6 +39,13 @@ pub(crate) struct PartitionLog {
     pub(super) decider: String,
 }
 
+impl PartitionLog {
+    /// What its records count as coming from.
+    pub(crate) fn source(&self) -> SourceId {
+        self.source
+    }
+}
+
 /// A record as the feed gives it. What its receiver was called says nothing here: another process may have taken it.
 fn fed<A>(number: u16, source: SourceId, record: Record) -> Fed<A> {
     Fed::Stored {

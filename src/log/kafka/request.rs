@@ -112,6 +112,10 @@ impl Request {
     }
 }
 
+fn payload_len(message: &impl rdkafka::Message) -> u64 {
+    message.payload().map_or(0, |value| value.len() as u64)
+}
+
 /// Takes the reports of records.
 pub(super) struct Sent(pub(super) Events);
 
@@ -130,7 +134,7 @@ impl ProducerContext for Sent {
 
     fn delivery(&self, result: &DeliveryResult<'_>, request: Arc<Request>) {
         request.done(match result {
-            Ok(message) => Ok(rdkafka::Message::payload_len(message) as u64),
+            Ok(message) => Ok(payload_len(message)),
             Err((error, _)) => Err(refusal(error)),
         });
     }

@@ -56,6 +56,16 @@ pub(super) struct Standing {
     changed: u64,
 }
 
+impl Standing {
+    pub(super) fn new(offset: i64, points: Points) -> Self {
+        Self {
+            offset,
+            points,
+            changed: 0,
+        }
+    }
+}
+
 #[derive(Default)]
 struct State {
     orders: VecDeque<Order>,

@@ -7,7 +7,6 @@ use super::window::Window;
 use crate::log::cache::Cache;
 use crate::log::errors::AppendError;
 use crate::log::services::Services;
-use crate::log::settings::OnFull;
 use crate::log::stats::Counters;
 use crate::log::stream::Stream;
 use parking_lot::{Condvar, Mutex};
@@ -28,7 +27,6 @@ pub(super) struct Core<A> {
     pub(super) cache: Cache,
     pub(super) services: Arc<Services>,
     pub(super) holds: Holds,
-    pub(super) on_full: OnFull,
     pub(super) counters: Counters,
 }
 

@@ -16,7 +16,7 @@ use crate::log::errors::{LogError, ReadError};
 use crate::log::piece::{PIECE_HEADER, checked_body, is_erased};
 use crate::log::refs::Ref;
 use crate::log::services::Services;
-use crate::log::settings::{LogSettings, MemorySettings};
+use crate::log::settings::LogSettings;
 use crate::log::stats::{Counters, LogStats};
 use crate::log::stream::Stream;
 use crate::otlp::TraceId;
@@ -55,7 +55,6 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
     pub fn open(
         directory: &Directory,
         settings: &LogSettings,
-        memory: &MemorySettings,
         cache_bytes: u64,
         window_bytes: u64,
         services: Arc<Services>,
@@ -65,7 +64,6 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
         Self::over(
             directory.spans()?,
             settings,
-            memory,
             cache_bytes,
             window_bytes,
             services,
@@ -79,7 +77,6 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
     pub(super) fn over(
         stream: Stream,
         settings: &LogSettings,
-        memory: &MemorySettings,
         cache_bytes: u64,
         window_bytes: u64,
         services: Arc<Services>,
@@ -98,7 +95,6 @@ impl<A: Send + Sync + 'static> SpanLog<A> {
             cache: Cache::new(cache_bytes, Arc::clone(&services)),
             services,
             holds: Holds::default(),
-            on_full: memory.on_full,
             counters: Counters::default(),
             stream,
         });

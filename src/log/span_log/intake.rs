@@ -43,7 +43,7 @@ impl<A> Core<A> {
         }
         for block in blocks {
             let account = self.services.account(block.service);
-            let refusal = if self.on_full == OnFull::Refuse && account.is_full() {
+            let refusal = if account.on_full == OnFull::Refuse && account.is_full() {
                 AppendError::Full {
                     reason: "service memory",
                     retry_after: RETRY_AFTER_MEMORY,

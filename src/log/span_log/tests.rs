@@ -53,6 +53,7 @@ impl Default for Setup {
                 per_service_default: 1 << 20,
                 per_service: vec![],
                 on_full: OnFull::Spill,
+                on_full_of: vec![],
             },
             cache: 1 << 20,
             window: 1 << 20,
@@ -83,7 +84,6 @@ impl Setup {
         let log = SpanLog::over(
             stream,
             &self.log,
-            &self.memory,
             self.cache,
             self.window,
             shared,

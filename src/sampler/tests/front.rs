@@ -29,7 +29,7 @@ fn start(place: &Path, now: u64) -> Rig {
     Rig::open_behind(filter(), &settings, now, policies(), |_| {})
 }
 
-fn of_service(name: &str, spans: Vec<Span>) -> ResourceSpans {
+pub(super) fn of_service(name: &str, spans: Vec<Span>) -> ResourceSpans {
     let value = Some(AnyValue {
         value: Some(Value::StringValue(name.to_owned())),
     });
