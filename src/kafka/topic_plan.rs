@@ -11,6 +11,8 @@ const SEGMENT_TIME: Duration = Duration::from_mins(10);
 /// What spans may outlive their retention by: a segment that is still open, and the time between two looks of a broker
 /// (five minutes by default). Decisions outlive both.
 const OVERHANG: Duration = Duration::from_mins(30);
+/// Somebody looks at them on the next working day: what brokers have unless they are told otherwise.
+const DEAD_LETTERS: Duration = Duration::from_hours(7 * 24);
 /// What a batch has around its records: its header, and the keys and headers of the smallest ones.
 const AROUND: u64 = 64 << 10;
 /// Brokers' own `message.max.bytes`: nobody is made smaller than that.
@@ -78,6 +80,8 @@ impl TopicPlan {
     pub(crate) fn settings(&self, topic: &str) -> Vec<(&'static str, String)> {
         let retention = if topic == self.decisions {
             self.retention + self.late_window + OVERHANG
+        } else if self.dead_letters.as_deref() == Some(topic) {
+            DEAD_LETTERS
         } else {
             self.retention
         };

@@ -8,6 +8,7 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const SETTINGS: &str = include_str!("server.properties");
 const LOGGING: &str = include_str!("log4j2.properties");
 /// Starts Java and ends it with the test, whatever ends the test: the pipe to this shell then closes.
-const KEEPER: &str = "\"$@\" & echo $! > pid; cat > /dev/null; kill -9 $(cat pid)";
+const KEEPER: &str = "\"$@\" & echo $! > pid; cat > /dev/null; kill -9 $(cat pid); [ -z \"$TIDY\" ] || rm -rf \"$TIDY\"";
 
 /// A broker. It keeps ports and data when it is killed and started again.
 #[derive(Debug)]
@@ -32,13 +33,27 @@ pub(crate) struct Broker {
     port: u16,
     secure_port: u16,
     keeper: Option<Child>,
+    /// It ends with the process, not with its value: then nobody else removes its directory.
+    shared: bool,
 }
 
 impl Broker {
     /// A running broker without topics.
     pub(crate) async fn start() -> Self {
+        Self::start_with("").await
+    }
+
+    /// The same with other settings: lines that overrule those of `server.properties`.
+    pub(crate) async fn start_with(settings: &str) -> Self {
+        let mut broker = Self::stopped(ports::free(), settings);
+        broker.resume().await;
+        broker
+    }
+
+    /// A node that is formatted and does not run.
+    pub(crate) fn stopped(controller: u16, more: &str) -> Self {
         let directory = TempDir::new().unwrap();
-        let (port, secure_port, controller) = (ports::free(), ports::free(), ports::free());
+        let (port, secure_port) = (ports::free(), ports::free());
         let (certificate, key) = certificate(&directory);
         let settings = SETTINGS
             .replace("PLAIN_PORT", &port.to_string())
@@ -48,17 +63,24 @@ impl Broker {
             .replace("CERTIFICATE", &certificate)
             .replace("=KEY", &format!("={key}"))
             .replace("DATA", directory.path().join("data").to_str().unwrap());
+        let settings = format!("{settings}\n{more}\n");
         fs::write(directory.path().join("server.properties"), settings).unwrap();
         fs::write(directory.path().join("log4j2.properties"), LOGGING).unwrap();
-        let mut broker = Self {
+        let broker = Self {
             directory,
             port,
             secure_port,
             keeper: None,
+            shared: false,
         };
         broker.format();
-        broker.resume().await;
         broker
+    }
+
+    /// For the whole process.
+    pub(crate) fn share(mut self) -> Self {
+        self.shared = true;
+        self
     }
 
     pub(crate) fn address(&self) -> String {
@@ -108,28 +130,44 @@ impl Broker {
 
     /// Starts it (again) and waits until it answers.
     pub(crate) async fn resume(&mut self) {
+        self.spawn();
+        self.answers(1).await;
+    }
+
+    /// Starts it (again).
+    pub(crate) fn spawn(&mut self) {
         let log = File::options()
             .create(true)
             .append(true)
             .open(self.directory.path().join("broker.log"))
             .unwrap();
+        let tidy = self.shared.then(|| self.directory.path());
         let keeper = self
             .java()
+            .env("TIDY", tidy.unwrap_or(Path::new("")))
             .args(["kafka.Kafka", "server.properties"])
             .stdout(log.try_clone().unwrap())
             .stderr(log)
             .spawn()
             .expect("Java 17 is needed to run Apache Kafka");
         self.keeper = Some(keeper);
+    }
+
+    /// Waits until it knows of so many brokers.
+    pub(crate) async fn answers(&self, brokers: usize) {
         let (admin, end) = (self.admin(), Instant::now() + PATIENCE);
         loop {
             let metadata = admin.inner().fetch_metadata(None, Duration::from_secs(1));
-            if metadata.is_ok_and(|metadata| !metadata.brokers().is_empty()) {
+            if metadata.is_ok_and(|metadata| metadata.brokers().len() >= brokers) {
                 break;
             }
             assert!(Instant::now() < end, "Apache Kafka does not answer");
             sleep(Duration::from_millis(50)).await;
         }
+    }
+
+    pub(crate) fn runs(&self) -> bool {
+        self.keeper.is_some()
     }
 
     /// `kill -9`.
@@ -138,6 +176,21 @@ impl Broker {
             drop(keeper.stdin.take());
             keeper.wait().unwrap();
         }
+    }
+
+    /// A tool of Apache Kafka, that must succeed.
+    pub(crate) fn tool(&self, arguments: &[&str]) {
+        let mut command = Command::new("java");
+        command.current_dir(self.directory.path());
+        command.arg("-cp").arg(jars::directory().join("*"));
+        command.args([
+            "-XX:TieredStopAtLevel=1",
+            "-Dlog4j2.configurationFile=log4j2.properties",
+        ]);
+        let output = command.args(arguments).output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{printed}{errors}");
     }
 
     /// SIGSTOP and SIGCONT: it hangs, and goes on.

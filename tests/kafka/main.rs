@@ -10,6 +10,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[allow(dead_code, reason = "shared with the tests of the log in Kafka")]
 mod broker;
 mod faults;
 mod jars;
@@ -19,5 +20,6 @@ mod pipeline;
 mod place;
 mod poison;
 mod round_trip;
+#[allow(dead_code, reason = "shared with the tests of the log in Kafka")]
 mod topic;
 mod topic_care;

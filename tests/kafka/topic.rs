@@ -86,6 +86,12 @@ pub(crate) fn all(broker: &Broker, topic: &str) -> Vec<Stored> {
     stored
 }
 
+/// The end of a partition.
+pub(crate) fn end(broker: &Broker, topic: &str, partition: i32) -> i64 {
+    let consumer: BaseConsumer = client(broker).create().unwrap();
+    ends(&consumer, topic)[&partition].1
+}
+
 /// First offset and end of each partition.
 fn ends(consumer: &BaseConsumer, topic: &str) -> BTreeMap<i32, (i64, i64)> {
     let metadata = consumer.fetch_metadata(Some(topic), ASK).unwrap();

@@ -75,7 +75,7 @@ impl Place {
 
     /// The daemon's command line, for starts that are expected to fail.
     pub(crate) fn command(&self, subcommand: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tailwater"));
+        let mut command = Command::new(binary());
         command
             .arg(subcommand)
             .args(&self.arguments)
@@ -126,6 +126,12 @@ impl Place {
     }
 }
 
+/// `TAILWATER_BIN`, or the one that cargo has built for the tests.
+fn binary() -> PathBuf {
+    std::env::var_os("TAILWATER_BIN")
+        .map_or_else(|| env!("CARGO_BIN_EXE_tailwater").into(), PathBuf::from)
+}
+
 /// A running daemon; killed when it goes out of scope, with its log printed when the test has failed.
 #[derive(Debug)]
 pub(crate) struct Daemon {
@@ -163,6 +169,17 @@ impl Daemon {
 
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    #[allow(dead_code, reason = "for tests that watch memory")]
+    /// Resident memory without files and shared memory, bytes.
+    pub(crate) fn rss(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssAnon:"));
+        let kilobytes = line.unwrap().split_whitespace().next().unwrap();
+        kilobytes.parse::<u64>().unwrap() << 10
     }
 
     /// SIGTERM; how it ended, and after how long.

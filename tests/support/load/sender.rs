@@ -64,6 +64,11 @@ impl Drop for Load {
 
 impl Load {
     pub(crate) fn start(address: SocketAddr, shape: Shape, pace: Pace) -> Self {
+        Self::spread(&[address], shape, pace)
+    }
+
+    /// Over several daemons in turn; what one does not take goes to the next.
+    pub(crate) fn spread(addresses: &[SocketAddr], shape: Shape, pace: Pace) -> Self {
         let (shape, tasks) = (Arc::new(shape), TaskTracker::new());
         let abandon = CancellationToken::new();
         let (outcome, finish, sent) =
@@ -72,7 +77,8 @@ impl Load {
             requests: Requests::new(shape.clone(), SystemClock::new().unix()),
             pace,
             clients: (0..pace.connections)
-                .map(|_| Arc::new(Client::new(address)))
+                .flat_map(|_| addresses)
+                .map(|address| Client::new(*address))
                 .collect(),
             outcome: outcome.clone(),
             finish: Arc::clone(&finish),
@@ -107,7 +113,7 @@ impl Load {
 struct Run {
     requests: Requests,
     pace: Pace,
-    clients: Vec<Arc<Client>>,
+    clients: Arc<[Client]>,
     outcome: Arc<Outcome>,
     finish: Arc<AtomicBool>,
     sent: Arc<AtomicU64>,
@@ -133,15 +139,12 @@ impl Run {
             let permit = permits.clone().acquire_owned().await.unwrap();
             self.sent
                 .fetch_add(u64::from(request.spans), Ordering::Relaxed);
-            let (client, outcome) = (
-                self.clients[number % self.clients.len()].clone(),
-                self.outcome.clone(),
-            );
+            let (clients, outcome) = (self.clients.clone(), self.outcome.clone());
             let (at, spans) = (due, request.spans);
             let abandon = self.abandon.clone();
             tasks.spawn(async move {
                 tokio::select! {
-                    () = deliver(&client, &request, &outcome) => {
+                    () = deliver(&clients, number, &request, &outcome) => {
                         outcome.acknowledged(&request.parts, request.spans, at - start, at.elapsed());
                     }
                     () = abandon.cancelled() => {}
@@ -157,9 +160,9 @@ impl Run {
     }
 }
 
-/// Until it is acknowledged.
-async fn deliver(client: &Client, request: &Request, outcome: &Outcome) {
-    loop {
+/// Until it is acknowledged; client `first` is the first to be asked.
+async fn deliver(clients: &[Client], first: usize, request: &Request, outcome: &Outcome) {
+    for client in clients.iter().cycle().skip(first % clients.len()) {
         let delay = match client.export(&request.bytes).await {
             Answer::Taken(response) if response.is_empty() => return,
             Answer::Taken(_) => {
