@@ -224,7 +224,7 @@ impl Posts {
         }
         // An interrupted batch ends at once; one that the backend has, with its answer.
         post.cursors.close();
-        let ending = tokio::time::timeout(DRAIN, post.cursors.wait());
+        let ending = async { tokio::time::timeout(DRAIN, post.cursors.wait()).await };
         drop(self.runtime.block_on(ending));
         if let Some(mut working) = post.working.lock().take() {
             working.end();

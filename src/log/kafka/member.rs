@@ -157,6 +157,15 @@ struct Run {
     stop: Arc<AtomicBool>,
 }
 
+/// Tells that the thread has ended, by a panic too.
+struct Left<'a>(&'a GroupStats);
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.0.joined.store(false, Ordering::Release);
+    }
+}
+
 impl Run {
     fn connect(&self) -> Result<Arc<Consumer>, LogError> {
         let group = Group {
@@ -175,6 +184,7 @@ impl Run {
 
     /// A client that is broken for good is replaced.
     fn run(&self) {
+        let _left = Left(&self.stats);
         while !self.stop.load(Ordering::Acquire) {
             match self.connect() {
                 Ok(consumer) => {
