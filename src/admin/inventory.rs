@@ -23,7 +23,7 @@ pub enum Appears {
     Always,
     /// With its first event; each label set for itself.
     FirstEvent,
-    /// With its first event, and only where the config asks for it: `compat: strict`, a feature gate, a Kafka receiver,
+    /// With its first event, and only where the config asks for it: `compat: strict`, a feature gate, a Kafka receiver or log,
     /// `llm_metrics`.
     WhenAsked,
 }
@@ -82,6 +82,20 @@ inventory! {
         "Protobuf bytes of acknowledged requests, inflated and transcoded.";
     REFUSED_REQUESTS: Counter "tailwater_receiver_refused_requests_total" in "{requests}" by ["receiver", "transport", "reason"] Always,
         "Requests refused by receivers, by reason.";
+    SHARED_PARTITIONS: Gauge "tailwater_kafka_partitions" in "{partitions}" by [] WhenAsked,
+        "Partitions of the log that this process owns. Only with buffer.kafka.";
+    SHARED_REBALANCES: Counter "tailwater_kafka_rebalances_total" in "{rebalances}" by [] WhenAsked,
+        "How often partitions of the log came or went. Only with buffer.kafka.";
+    SHARED_LOST: Counter "tailwater_kafka_lost_records_total" in "{records}" by [] WhenAsked,
+        "Offsets that the topic no longer had when they were to be decided: its retention is too short. Only with buffer.kafka.";
+    SHARED_TRANSACTIONS: Counter "tailwater_kafka_transactions_total" in "{transactions}" by ["outcome"] WhenAsked,
+        "Transactions of decisions: committed, or aborted and tried again. Only with buffer.kafka.";
+    SHARED_PAUSED: Gauge "tailwater_kafka_paused" in "{partitions}" by [] WhenAsked,
+        "1 while reading stands still because too much is read and not folded. Only with buffer.kafka.";
+    SHARED_NEEDED: Gauge "tailwater_kafka_needed_age_seconds" in "s" by [] WhenAsked,
+        "Age of the oldest record of owned partitions that is not decided, or decided to be kept and not delivered. Only with buffer.kafka.";
+    SHARED_HEADROOM: Gauge "tailwater_kafka_headroom_seconds" in "s" by [] WhenAsked,
+        "How long until retention takes a record that is still needed; absent where the topic keeps records for ever. Only with buffer.kafka.";
     KAFKA_LAG: Gauge "tailwater_kafka_receiver_lag_records" in "{records}" by ["receiver"] WhenAsked,
         "Records of this member's partitions that are not committed, as of the last ten seconds. Only with a kafka receiver.";
     KAFKA_PARTITIONS: Gauge "tailwater_kafka_receiver_partitions" in "{partitions}" by ["receiver"] WhenAsked,

@@ -36,6 +36,10 @@ impl Events {
         let code = error
             .rdkafka_error_code()
             .unwrap_or(RDKafkaErrorCode::Unknown);
+        // The end of a partition is news, not an error.
+        if code == RDKafkaErrorCode::PartitionEOF {
+            return;
+        }
         let now = self.clock.monotonic();
         let mut told = self.told.lock();
         let recent = told

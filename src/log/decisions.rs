@@ -42,6 +42,10 @@ pub trait DecisionLog: Send + Sync + Debug {
     fn frames_at_once(&self) -> usize {
         1
     }
+    /// Whether what cannot be read now can be later: a store that is away, not one that is broken.
+    fn comes_back(&self) -> bool {
+        false
+    }
     /// How long entries that nobody waits for may gather: what one write costs.
     fn gathers(&self) -> Duration {
         Duration::ZERO

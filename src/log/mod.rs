@@ -47,5 +47,5 @@ pub(crate) use services::{OTHER_SERVICES, SERVICE_NAME_MAX};
 pub use services::{ServiceId, Services};
 pub use settings::{Durability, LogSettings, MemorySettings, OnFull, StoreKind};
 pub use span_log::{OpenAt, SpanLog};
-pub use stats::LogStats;
+pub use stats::{LogStats, SharedLog};
 pub use stream::{SegmentInfo, Stream, StreamReader, StreamSettings};

@@ -40,6 +40,29 @@ pub struct LogStats {
     pub writes: u64,
     /// Syncs that appends waited for since open.
     pub syncs: u64,
+    /// Of a log that a group of processes shares.
+    pub shared: Option<SharedLog>,
+}
+
+/// One process's part in a log that a group shares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SharedLog {
+    /// Partitions that it owns.
+    pub partitions: u64,
+    /// How often partitions came or went.
+    pub rebalances: u64,
+    /// Records that were deleted before they were decided.
+    pub lost: u64,
+    /// Transactions of decisions that were committed.
+    pub committed: u64,
+    /// The same, aborted.
+    pub aborted: u64,
+    /// Reading stands still until what was read is folded.
+    pub paused: bool,
+    /// Seconds for which records are kept; 0: for ever, or not known.
+    pub retention: u64,
+    /// When the oldest record came that is still needed, nanoseconds.
+    pub needed_since: Option<u64>,
 }
 
 const REASONS: [&str; 7] = [

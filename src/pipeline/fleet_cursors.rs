@@ -4,7 +4,7 @@ use super::chains::Chains;
 use super::export::{self, Built, Surroundings};
 use super::fleet::Cursors;
 use crate::clock::SharedClock;
-use crate::config::settings::{Config, Gates};
+use crate::config::settings::Config;
 use crate::exporters::IN_FLIGHT_BYTES;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -12,23 +12,17 @@ use tokio_util::sync::CancellationToken;
 /// A cursor can always send something.
 const LEAST_IN_FLIGHT: u64 = 512 << 10;
 
-/// What all cursors have around them.
-pub(super) struct Around {
-    pub(super) clock: SharedClock,
-    pub(super) gates: Gates,
-    pub(super) last: CancellationToken,
-}
-
 /// Starts the cursors of a partition. What an exporter may have in flight is dealt out among all partitions.
 pub(super) fn starting(
     config: &Config,
     chains: &[Chains],
     built: &Arc<Vec<Built>>,
-    around: Around,
+    clock: &SharedClock,
+    last: &CancellationToken,
 ) -> Cursors {
     let pipeline = config.instances.first().cloned();
     let chains = chains.first().cloned();
-    let built = built.clone();
+    let (built, clock, last, gates) = (built.clone(), clock.clone(), last.clone(), config.gates);
     let partitions = pipeline
         .as_ref()
         .map_or(1, |pipeline| pipeline.sampler.log.partitions);
@@ -39,11 +33,11 @@ pub(super) fn starting(
         };
         let around = Surroundings {
             log,
-            clock: around.clock.clone(),
-            gates: around.gates,
+            clock: clock.clone(),
+            gates,
             in_flight_bytes: part,
             tracker: tracker.clone(),
-            last: around.last.clone(),
+            last: last.clone(),
             stop,
         };
         export::start(pipeline, (sampler, chains), &built, &around);

@@ -111,6 +111,8 @@ impl Look {
     fn look(&self, joined: &mut bool) -> Option<String> {
         match self.topics.verify() {
             Ok(facts) if !*joined => {
+                let kept = facts.retention.map_or(0, |kept| kept.as_secs());
+                self.group.retention.store(kept, Ordering::Relaxed);
                 for risk in &facts.risky {
                     tracing::warn!("Kafka: {risk}");
                 }

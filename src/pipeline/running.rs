@@ -3,8 +3,9 @@
 use super::admin::{Admin, Parts};
 use super::budgets::Budgets;
 use super::build::{Core, build};
+use super::chains::Chains;
 use super::consume;
-use super::export::{self, Surroundings};
+use super::export::{self, Built, Surroundings};
 #[cfg(feature = "kafka")]
 use super::fleet::Fleet;
 #[cfg(feature = "kafka")]
@@ -18,11 +19,11 @@ use crate::clock::{SharedClock, SystemClock};
 use crate::config::memory_limit;
 use crate::config::settings::{Compat, Config};
 use crate::exporters::{ExporterStats, IN_FLIGHT_BYTES};
-use crate::log::{LogStats, Services};
+use crate::log::{Log, LogStats, Services};
 use crate::otlp::{Accepted, IntakeBudget, Refusal, Submit};
 use crate::receivers::{InProcess, ReceiverStats};
 use crate::redaction::Redactor;
-use crate::sampler::{Delivery, Intake, Sampler, SamplerStats, Shared};
+use crate::sampler::{Delivery, Intake, Sampler, SamplerStats, Scanned, Shared};
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -188,12 +189,7 @@ impl Pipeline {
         #[cfg(feature = "kafka")]
         let fleet = match fleet {
             Some(seed) => {
-                let around = fleet_cursors::Around {
-                    clock: clock.clone(),
-                    gates: config.gates,
-                    last: last.clone(),
-                };
-                let cursors = fleet_cursors::starting(config, &chains, &built, around);
+                let cursors = fleet_cursors::starting(config, &chains, &built, &clock, &last);
                 Some(Fleet::start(seed, cursors, abandon.clone(), &health)?)
             }
             None => None,
@@ -213,20 +209,16 @@ impl Pipeline {
             parts.sources(clock.clone(), admin.board.started()),
             config.telemetry.metrics_spelling,
         ));
-        health.watch(
-            samplers
-                .iter()
-                .map(|sampler| (sampler.id.clone(), sampler.pulse()))
-                .collect(),
-        );
+        let pulse = |sampler: &Sampler| (sampler.id.clone(), sampler.pulse());
+        health.watch(samplers.iter().map(pulse).collect());
         let pipeline = Self {
             in_process: InProcess::new(intakes.destination(first)),
             budget: intakes.budget.clone(),
             receivers: TaskTracker::new(),
-            exporters: exporters.clone(),
+            exporters,
             stop_intake: CancellationToken::new(),
-            last: last.clone(),
-            abandon: abandon.clone(),
+            last,
+            abandon,
             health,
             admin,
             metrics,
@@ -240,21 +232,32 @@ impl Pipeline {
             fleet,
         };
         if let Some(log) = log {
-            let around = Surroundings {
-                log,
-                clock,
-                gates: config.gates,
-                in_flight_bytes: IN_FLIGHT_BYTES,
-                tracker: exporters,
-                last,
-                stop: abandon,
-            };
-            let samplers = pipeline.samplers.iter().zip(&chains);
-            for (settings, sampler) in config.instances.iter().zip(samplers) {
-                export::start(settings, sampler, &built, &around);
-            }
+            pipeline.start_cursors(config, log, clock, (&chains, &built));
         }
         pipeline.listen(config, &intakes).await
+    }
+
+    /// Those of all samplers, over the one log.
+    fn start_cursors(
+        &self,
+        config: &Config,
+        log: Arc<dyn Log<Scanned>>,
+        clock: SharedClock,
+        (chains, built): (&[Chains], &[Built]),
+    ) {
+        let around = Surroundings {
+            log,
+            clock,
+            gates: config.gates,
+            in_flight_bytes: IN_FLIGHT_BYTES,
+            tracker: self.exporters.clone(),
+            last: self.last.clone(),
+            stop: self.abandon.clone(),
+        };
+        let samplers = self.samplers.iter().zip(chains);
+        for (settings, sampler) in config.instances.iter().zip(samplers) {
+            export::start(settings, sampler, built, &around);
+        }
     }
 
     async fn listen(mut self, config: &Config, intakes: &Intakes) -> Result<Self, StartError> {

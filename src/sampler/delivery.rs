@@ -255,6 +255,7 @@ impl Delivery {
         self.save()
     }
 
+    #[cfg(feature = "kafka")]
     /// Stands as it is told: for a sum of several.
     pub(super) fn stand(&self, state: Delivered, awaiting: u64, backlog: Backlog) {
         *self.state.lock() = state;

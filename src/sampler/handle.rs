@@ -107,7 +107,7 @@ impl OpenSampler {
             .iter()
             .map(deliver)
             .collect::<Result<Vec<_>, LogError>>()?;
-        let recovered = recover(&*decisions, &*position, &deliveries);
+        let recovered = recover(&*decisions, &*position, &deliveries)?;
         for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
             delivery.save().map_err(LogError::io("a position"))?;
         }
@@ -130,6 +130,7 @@ impl OpenSampler {
         self
     }
 
+    #[cfg(feature = "kafka")]
     /// A new instance begins here, not at the end of the spans.
     #[must_use]
     pub(crate) fn with_beginning(mut self, position: u64) -> Self {

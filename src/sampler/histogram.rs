@@ -39,6 +39,7 @@ impl<const N: usize> Histogram<N> {
         self.number.fetch_add(1, Ordering::Relaxed);
     }
 
+    #[cfg(feature = "kafka")]
     /// Adds what another with the same bounds has counted.
     pub(crate) fn add(&self, other: &Self) {
         let pairs = self.counts.iter().zip(&other.counts);

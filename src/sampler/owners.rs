@@ -95,7 +95,7 @@ pub fn give_up_instances(directory: &Directory, known: &[&str]) -> Vec<GoneExpor
 fn give_up(directory: &Directory, instance: &str) -> Result<Vec<GoneExporter>, LogError> {
     let decisions = directory.decisions(instance)?;
     let file = directory.cursor_file(&decide_name(instance))?;
-    let mut recovered = recover(&decisions, &file, &[]);
+    let mut recovered = recover(&decisions, &file, &[])?;
     let undecided = recovered.snapshot.expire_undecided();
     if !recovered.point.gone {
         let point = RestartPoint {

@@ -9,7 +9,7 @@ use super::left::Left;
 use super::memory::Remembered;
 use super::snapshot::{LimitStates, RestartPoint, Snapshot};
 use super::waiting::Waiting;
-use crate::log::{DecisionLog, PositionStore, ReadError, ServiceId};
+use crate::log::{DecisionLog, LogError, PositionStore, ReadError, ServiceId};
 use crate::otlp::{NEVER, TraceId};
 use hashbrown::HashMap;
 use prost::Message;
@@ -63,11 +63,14 @@ pub(crate) struct Recovered {
 }
 
 /// Reads what a restart needs of the decision log, and tells each exporter what it has still to deliver.
+///
+/// # Errors
+/// When the log is away and comes back.
 pub(crate) fn recover(
     log: &dyn DecisionLog,
     position: &dyn PositionStore,
     deliveries: &[Arc<Delivery>],
-) -> Recovered {
+) -> Result<Recovered, LogError> {
     let saved = position
         .load()
         .and_then(|bytes| RestartPoint::decode(&bytes[..]).ok());
@@ -99,6 +102,9 @@ pub(crate) fn recover(
                 out.take_frame(place, meta, &frame.body, deliveries);
             }
             Ok(None) => break,
+            Err(ReadError::Io { source, .. }) if log.comes_back() => {
+                return Err(LogError::io("reading decisions")(source));
+            }
             Err(error) => {
                 out.damaged += 1;
                 tracing::error!(%error, "a frame of the decision log cannot be read");
@@ -135,7 +141,7 @@ pub(crate) fn recover(
     for delivery in deliveries {
         delivery.written(log.end());
     }
-    out
+    Ok(out)
 }
 
 #[derive(Clone, Copy)]

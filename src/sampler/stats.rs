@@ -151,6 +151,7 @@ impl SamplerStats {
         }
     }
 
+    #[cfg(feature = "kafka")]
     /// Adds the decisions and votes of another with the same policies.
     pub(crate) fn add_votes(&self, other: &Self) {
         let pairs = [

@@ -21,9 +21,10 @@ pub(crate) const COPIES: u64 = 5_000;
 
 /// One daemon of the group.
 struct Member {
+    /// Ends before its files are gone.
+    daemon: Option<Daemon>,
     place: Place,
     _config: TempDir,
-    daemon: Option<Daemon>,
 }
 
 pub(crate) struct Field {

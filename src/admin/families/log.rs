@@ -3,10 +3,12 @@
 use super::seconds_between;
 use crate::admin::inventory::{
     LOG_APPENDED, LOG_BYTES, LOG_FRAMES, LOG_HEADROOM_BYTES, LOG_HELD_BYTES, LOG_MAX_BYTES,
-    LOG_OLDEST, LOG_REFUSED, LOG_SEGMENTS, LOG_SPANS, LOG_SYNCS, LOG_WRITES,
+    LOG_OLDEST, LOG_REFUSED, LOG_SEGMENTS, LOG_SPANS, LOG_SYNCS, LOG_WRITES, SHARED_HEADROOM,
+    SHARED_LOST, SHARED_NEEDED, SHARED_PARTITIONS, SHARED_PAUSED, SHARED_REBALANCES,
+    SHARED_TRANSACTIONS,
 };
 use crate::admin::page::Page;
-use crate::log::LogStats;
+use crate::log::{LogStats, SharedLog};
 
 pub(super) fn fill(page: &Page, log: &LogStats) {
     page.amount(&LOG_BYTES, &[], log.bytes);
@@ -29,7 +31,27 @@ pub(super) fn fill(page: &Page, log: &LogStats) {
     page.count(&LOG_APPENDED, &[], log.appended_bytes);
     page.count(&LOG_WRITES, &[], log.writes);
     page.count(&LOG_SYNCS, &[], log.syncs);
+    if let Some(shared) = &log.shared {
+        self::shared(page, shared, log.now);
+    }
     for (reason, requests) in &log.refused {
         page.count(&LOG_REFUSED, &[&reason.replace(' ', "_")], *requests);
+    }
+}
+
+fn shared(page: &Page, shared: &SharedLog, now: u64) {
+    page.amount(&SHARED_PARTITIONS, &[], shared.partitions);
+    page.count(&SHARED_REBALANCES, &[], shared.rebalances);
+    page.count(&SHARED_LOST, &[], shared.lost);
+    page.count(&SHARED_TRANSACTIONS, &["committed"], shared.committed);
+    page.count(&SHARED_TRANSACTIONS, &["aborted"], shared.aborted);
+    page.amount(&SHARED_PAUSED, &[], u64::from(shared.paused));
+    let age = shared
+        .needed_since
+        .map_or(0.0, |since| seconds_between(since, now));
+    page.gauge(&SHARED_NEEDED, &[], age);
+    if shared.retention > 0 {
+        let kept = std::time::Duration::from_secs(shared.retention).as_secs_f64();
+        page.gauge(&SHARED_HEADROOM, &[], kept - age);
     }
 }

@@ -60,7 +60,10 @@ pub(super) fn fill(page: &Page, samplers: &[SamplerSource], log: &LogStats) {
         page.amount(
             &WORKER_UNREAD,
             &[pipeline],
-            log.end.saturating_sub(get(&stats.read)),
+            match log.shared {
+                Some(_) => log.window_bytes,
+                None => log.end.saturating_sub(get(&stats.read)),
+            },
         );
         page.amount(
             &DECIDE_LAG,

@@ -167,6 +167,10 @@ impl DecisionLog for PartitionDecisions {
         FRAMES
     }
 
+    fn comes_back(&self) -> bool {
+        true
+    }
+
     fn gathers(&self) -> Duration {
         GATHERS
     }

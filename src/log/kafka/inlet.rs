@@ -221,6 +221,7 @@ impl<A: Send + 'static> Inlet<A> for KafkaInlet {
             now,
             last_stamp: now,
             refused: self.counters.refused(),
+            shared: Some(self.group.shared()),
             window_bytes: self.group.unread.load(Ordering::Relaxed),
             cache_bytes: self.cache.bytes(),
             frames: self.counters.frames.load(Ordering::Relaxed),

@@ -127,8 +127,8 @@ impl KafkaLog {
         let inlet = KafkaInlet::open(brokers.clone(), services, budgets.queue, shared)?;
         Ok(Self {
             inlet: Arc::new(inlet),
+            scribe: Arc::new(Scribe::start(brokers.clone(), generation, stats.clone())?),
             stats,
-            scribe: Arc::new(Scribe::start(brokers.clone(), generation)?),
             fetch: Arc::new(Fetch::new(&brokers, &settings.topic)?),
             cache,
             brokers,
@@ -156,6 +156,7 @@ impl KafkaLog {
             scribe: self.scribe.clone(),
             fetch: self.fetch.clone(),
             cache: self.cache.clone(),
+            stats: self.stats.clone(),
         };
         let member = Member::start(
             self.brokers.clone(),
@@ -176,11 +177,6 @@ impl KafkaLog {
         }
         self.scribe.stop();
     }
-
-    /// Transactions that were committed, and aborted.
-    pub(crate) fn transactions(&self) -> (u64, u64) {
-        self.scribe.counts()
-    }
 }
 
 /// Between the group and whoever decides.
@@ -192,6 +188,7 @@ struct Handover {
     scribe: Arc<Scribe>,
     fetch: Arc<Fetch>,
     cache: Arc<Cache>,
+    stats: Arc<GroupStats>,
 }
 
 impl Owner for Handover {
@@ -216,6 +213,8 @@ impl Owner for Handover {
             needed: Arc::new(AtomicU64::new(u64::MAX)),
             holds: Mutex::default(),
             decider: self.decider.clone(),
+            stamps: Arc::default(),
+            stats: self.stats.clone(),
         };
         self.partitions.assigned(OwnedPartition {
             number: partition,
@@ -231,6 +230,7 @@ impl Owner for Handover {
             partitions.iter().for_each(|p| self.scribe.disown(*p));
         }
         self.partitions.revoked(partitions, lost);
+        self.stats.forget(partitions);
         if !lost {
             for partition in partitions {
                 self.scribe.settle(*partition, LAST);

@@ -12,6 +12,7 @@ use super::queue::PartitionQueue;
 use super::scribe::Standing;
 use crate::kafka::Events;
 use crate::log::errors::LogError;
+use crate::log::stats::SharedLog;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use rdkafka::config::{FromClientConfigAndContext as _, RDKafkaLogLevel};
@@ -60,6 +61,47 @@ pub(crate) struct GroupStats {
     pub(crate) paused: AtomicBool,
     /// The brokers answer, and the group has dealt its partitions.
     pub(crate) joined: AtomicBool,
+    /// Transactions of decisions.
+    pub(crate) committed: AtomicU64,
+    /// The same, of which nothing came.
+    pub(crate) aborted: AtomicU64,
+    /// Seconds for which the topic keeps records; 0: for ever, or not known.
+    pub(crate) retention: AtomicU64,
+    /// When the oldest record of each partition came that is still needed.
+    needed: Mutex<HashMap<u16, u64>>,
+}
+
+impl GroupStats {
+    /// Of this partition nothing older is needed.
+    pub(super) fn needs(&self, partition: u16, since: Option<u64>) {
+        let mut needed = self.needed.lock();
+        match since {
+            Some(since) => _ = needed.insert(partition, since),
+            None => _ = needed.remove(&partition),
+        }
+    }
+
+    pub(super) fn forget(&self, partitions: &[u16]) {
+        let mut needed = self.needed.lock();
+        for partition in partitions {
+            needed.remove(partition);
+        }
+    }
+
+    /// As the log tells it.
+    pub(super) fn shared(&self) -> SharedLog {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        SharedLog {
+            partitions: get(&self.owned),
+            rebalances: get(&self.rebalances),
+            lost: get(&self.lost),
+            committed: get(&self.committed),
+            aborted: get(&self.aborted),
+            paused: self.paused.load(Ordering::Relaxed),
+            retention: get(&self.retention),
+            needed_since: self.needed.lock().values().copied().min(),
+        }
+    }
 }
 
 /// What the callbacks work with.

@@ -16,6 +16,7 @@ mod points;
 mod queue;
 mod request;
 mod scribe;
+mod stamps;
 mod transaction;
 
 pub(crate) use log::{KafkaBudgets, KafkaLog, OwnedPartition, Partitions};

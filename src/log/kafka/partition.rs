@@ -1,8 +1,10 @@
 //! One partition of the spans topic as its worker and its exporters see it.
 
 use super::fetch::Fetch;
+use super::member::GroupStats;
 use super::place::{offset_of, position};
 use super::queue::{Next, PartitionQueue, Record};
+use super::stamps::Stamps;
 use crate::log::api::{Fed, Feed, Log};
 use crate::log::cache::Cache;
 use crate::log::errors::ReadError;
@@ -37,6 +39,8 @@ pub(crate) struct PartitionLog {
     pub(super) holds: Mutex<BTreeMap<String, u64>>,
     /// The holder that says what a restart needs.
     pub(super) decider: String,
+    pub(super) stamps: Arc<Stamps>,
+    pub(super) stats: Arc<GroupStats>,
 }
 
 impl PartitionLog {
@@ -69,6 +73,7 @@ impl<A: Send + Sync + 'static> Log<A> for PartitionLog {
             source: self.source,
             queue: self.queue.clone(),
             position: from.max(position(self.number, 0)),
+            stamps: self.stamps.clone(),
         })
     }
 
@@ -114,7 +119,13 @@ impl<A: Send + Sync + 'static> Log<A> for PartitionLog {
         if holder == self.decider {
             self.needed.store(position, Ordering::Relaxed);
         }
-        self.holds.lock().insert(holder.to_owned(), position);
+        let mut holds = self.holds.lock();
+        match holds.get_mut(holder) {
+            Some(held) => *held = position,
+            None => _ = holds.insert(holder.to_owned(), position),
+        }
+        let oldest = holds.values().copied().min().unwrap_or(u64::MAX);
+        self.stats.needs(self.number, self.stamps.since(oldest));
     }
 
     fn forget_holder(&self, holder: &str) {
@@ -136,6 +147,7 @@ struct LiveFeed {
     source: SourceId,
     queue: Arc<PartitionQueue>,
     position: u64,
+    stamps: Arc<Stamps>,
 }
 
 impl<A: Send + Sync> Feed<A> for LiveFeed {
@@ -151,6 +163,7 @@ impl<A: Send + Sync> Feed<A> for LiveFeed {
                         continue;
                     }
                     self.position = position(self.number, record.offset + 1);
+                    self.stamps.add(at, record.stamp);
                     return fed(self.number, self.source, record);
                 }
             }

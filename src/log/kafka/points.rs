@@ -7,9 +7,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use prost::Message;
 
-/// Bytes that a broker takes unless it is told otherwise.
-pub(crate) const METADATA_MAX: usize = 4096;
-
 /// Before the text, so that nobody takes another program's metadata for it.
 const MAGIC: &str = "tw1:";
 
@@ -67,6 +64,9 @@ impl Points {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Bytes that a broker takes unless it is told otherwise.
+    const METADATA_MAX: usize = 4096;
 
     #[test]
     fn values_come_back() {

@@ -5,6 +5,7 @@
 //! wakes (KIP-447); an aborted one is repeated verbatim, less what has been revoked since.
 
 use super::brokers::{Brokers, failed};
+use super::member::GroupStats;
 use super::points::Points;
 use super::transaction::{Attempt, Transactions, Wrong};
 use crate::log::errors::LogError;
@@ -13,7 +14,7 @@ use parking_lot::{Condvar, Mutex};
 use rdkafka::consumer::ConsumerGroupMetadata;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -91,8 +92,7 @@ struct Shared {
     changed: Condvar,
     brokers: Brokers,
     generation: Generation,
-    aborted: AtomicU64,
-    committed: AtomicU64,
+    stats: Arc<GroupStats>,
 }
 
 /// Positions that nobody waits for are committed as often as this.
@@ -107,14 +107,17 @@ impl std::fmt::Debug for Scribe {
 }
 
 impl Scribe {
-    pub(super) fn start(brokers: Brokers, generation: Generation) -> Result<Self, LogError> {
+    pub(super) fn start(
+        brokers: Brokers,
+        generation: Generation,
+        stats: Arc<GroupStats>,
+    ) -> Result<Self, LogError> {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
             changed: Condvar::new(),
             brokers,
             generation,
-            aborted: AtomicU64::new(0),
-            committed: AtomicU64::new(0),
+            stats,
         });
         let writer = shared.clone();
         let thread = std::thread::Builder::new()
@@ -194,12 +197,6 @@ impl Scribe {
         standing.points.get(name).map(<[u8]>::to_vec)
     }
 
-    /// Transactions that were committed, and aborted.
-    pub(super) fn counts(&self) -> (u64, u64) {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        (get(&self.shared.committed), get(&self.shared.aborted))
-    }
-
     /// Writes what was ordered and changed, and ends; for a limited time.
     pub(super) fn stop(&self) {
         self.shared.state.lock().stopped = true;
@@ -267,7 +264,7 @@ impl Shared {
             };
             match outcome {
                 Ok(offsets) => {
-                    self.committed.fetch_add(1, Ordering::Relaxed);
+                    self.stats.committed.fetch_add(1, Ordering::Relaxed);
                     self.close(&standings);
                     for (order, offsets) in orders.into_iter().zip(offsets) {
                         drop(order.answer.send(Ok(offsets)));
@@ -275,7 +272,7 @@ impl Shared {
                     return;
                 }
                 Err(wrong) => {
-                    self.aborted.fetch_add(1, Ordering::Relaxed);
+                    self.stats.aborted.fetch_add(1, Ordering::Relaxed);
                     self.close(&[]);
                     self.put_back(orders);
                     tries += 1;

@@ -200,6 +200,7 @@ impl<A: Send + Sync + 'static> Inlet<A> for SpanLog<A> {
             appended_bytes: core.counters.bytes.load(Ordering::Relaxed),
             writes: core.counters.writes.load(Ordering::Relaxed),
             syncs: core.stream.syncs(),
+            shared: None,
         }
     }
 
