@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// While something is wrong, and between two looks at a cluster that works.
 const SOON: Duration = Duration::from_secs(1);
-const LATER: Duration = Duration::from_secs(10);
+const LATER: Duration = Duration::from_secs(5);
 
 /// What is verified.
 #[derive(Debug, Clone)]

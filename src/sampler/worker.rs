@@ -148,14 +148,14 @@ impl Worker {
             batch: Batch::new(parts.decisions.max_batch()),
             undecided: PositionRing::default(),
             named: PositionRing::default(),
-            read: recovered.replays_from(),
+            read: recovered.replays_from().min(parts.log.end()),
             next_tick: None,
             now: tick * SECOND,
             flushed: 0,
             marks: recovered.marks,
             coverage: recovered.coverage,
             replay_end: parts.log.end(),
-            counted: recovered.snapshot.read,
+            counted: recovered.snapshot.read.min(parts.log.end()),
             accounts: Vec::new(),
             skeleton_bytes: 0,
             snapshot_position: recovered.snapshot_position,
@@ -241,6 +241,11 @@ impl Worker {
                 body,
             } => {
                 self.advance(stamp);
+                if position < self.read {
+                    // A shared log that has lost records goes on before what was read of it.
+                    self.counted = self.counted.min(position);
+                    self.replay_end = self.replay_end.min(position);
+                }
                 let scanned = self.scanned(position, meta, &body);
                 self.frame(position, stamp, meta, &Arc::new(scanned));
             }

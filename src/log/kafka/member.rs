@@ -454,9 +454,9 @@ impl Group {
             if to == next {
                 continue;
             }
-            if let Err(error) = consumer.seek(topic, i32::from(partition), Offset::Offset(to), ASK)
-            {
-                self.events.failed(&error);
+            match consumer.seek(topic, i32::from(partition), Offset::Offset(to), ASK) {
+                Ok(()) => queue.restart_at(to),
+                Err(error) => self.events.failed(&error),
             }
         }
     }

@@ -68,6 +68,7 @@ fn fed<A>(number: u16, source: SourceId, record: Record) -> Fed<A> {
 
 impl<A: Send + Sync + 'static> Log<A> for PartitionLog {
     fn feed(&self, from: u64) -> Box<dyn Feed<A>> {
+        self.queue.skip_below(offset_of(from));
         Box::new(LiveFeed {
             number: self.number,
             source: self.source,
@@ -152,20 +153,14 @@ struct LiveFeed {
 
 impl<A: Send + Sync> Feed<A> for LiveFeed {
     fn next(&mut self, timeout: Duration) -> Fed<A> {
-        loop {
-            match self.queue.next(timeout) {
-                Next::Closed => return Fed::Closed,
-                Next::Idle(now) => return Fed::Idle { now },
-                Next::Record(record) => {
-                    let at = position(self.number, record.offset);
-                    if at < self.position {
-                        // A restart reads from the offset of the group, and begins behind it.
-                        continue;
-                    }
-                    self.position = position(self.number, record.offset + 1);
-                    self.stamps.add(at, record.stamp);
-                    return fed(self.number, self.source, record);
-                }
+        match self.queue.next(timeout) {
+            Next::Closed => Fed::Closed,
+            Next::Idle(now) => Fed::Idle { now },
+            Next::Record(record) => {
+                let at = position(self.number, record.offset);
+                self.position = position(self.number, record.offset + 1);
+                self.stamps.add(at, record.stamp);
+                fed(self.number, self.source, record)
             }
         }
     }

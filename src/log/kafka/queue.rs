@@ -58,6 +58,8 @@ struct State {
     records: VecDeque<Record>,
     /// Offset after the last record that came.
     end: i64,
+    /// What lies below was read in a life before.
+    floor: i64,
     /// Everything that the partition has was handed to the queue once.
     caught_up: bool,
     /// The broker's time and the monotonic one at the same moment.
@@ -83,7 +85,7 @@ impl PartitionQueue {
 
     pub(crate) fn push(&self, mut record: Record) {
         let mut state = self.state.lock();
-        if state.closed || record.offset < state.end {
+        if state.closed || record.offset < state.end.max(state.floor) {
             return;
         }
         if state.caught_up {
@@ -150,6 +152,26 @@ impl PartitionQueue {
         })
     }
 
+    /// Records below `floor` are not wanted.
+    pub(crate) fn skip_below(&self, floor: i64) {
+        let mut state = self.state.lock();
+        state.floor = floor;
+        while state
+            .records
+            .front()
+            .is_some_and(|record| record.offset < floor)
+            && let Some(record) = state.records.pop_front()
+        {
+            self.held.fetch_sub(record.bytes(), Ordering::Relaxed);
+        }
+    }
+
+    /// The partition goes on at `offset`, which lies behind a gap, or before what was read: brokers have lost records.
+    pub(crate) fn restart_at(&self, offset: i64) {
+        let mut state = self.state.lock();
+        (state.end, state.floor) = (offset, offset);
+    }
+
     /// Offset after the last record that came.
     pub(crate) fn end(&self) -> i64 {
         self.state.lock().end
@@ -208,6 +230,25 @@ mod tests {
         queue.close();
         assert_eq!(queue.next(Duration::ZERO), Next::Closed);
         assert_eq!(held.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_left_out_and_a_shorter_partition_goes_on() {
+        let clock = Arc::new(ManualClock::at(START));
+        let held = Arc::new(AtomicU64::new(0));
+        let queue = PartitionQueue::new(0, clock, held.clone());
+        queue.push(record(1, START));
+        queue.skip_below(3);
+        for offset in [2, 3, 9] {
+            queue.push(record(offset, START));
+        }
+        queue.restart_at(5);
+        queue.push(record(5, START));
+        for offset in [3, 9, 5] {
+            let next = queue.next(Duration::ZERO);
+            assert_eq!(next, Next::Record(record(offset, START)));
+        }
+        assert_eq!((queue.end(), held.load(Ordering::Relaxed)), (6, 0));
     }
 
     #[test]
