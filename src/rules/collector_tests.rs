@@ -427,3 +427,19 @@ fn a_shard_has_its_own_budget() {
         .count();
     assert_eq!(kept, 4, "the burst is not divided: one span for each shard");
 }
+
+/// Each partition's rule set gives its part of the rate, to all of its traces together.
+#[test]
+fn a_partition_of_a_shared_log_has_a_part_of_the_rate() {
+    let semantics = Semantics {
+        partitions: 4,
+        ..Semantics::default()
+    };
+    let mut rig = rig(&[spec("p", rate(8, 2))], semantics);
+    let mut kept_in = |second: u64| {
+        let traces = (0..50).map(|trace| second as u128 * 100 + trace);
+        let decided = traces.map(|trace| rig.decide(second * SECOND, trace, vec![span(|_| {})]));
+        decided.filter(|verdict| verdict.keep).count()
+    };
+    assert_eq!([1, 2, 3].map(&mut kept_in), [2, 2, 2]);
+}

@@ -214,12 +214,13 @@ impl<'a> Compiler<'a> {
     }
 
     fn limit(&mut self, cost: Cost, rate: i64, burst: i64) -> Rule {
-        let Semantics {
-            release, shards, ..
-        } = self.program.semantics;
+        let (release, parts) = (
+            self.program.semantics.release,
+            self.program.semantics.parts(),
+        );
         let name = self.limiter_name();
         // Only a bucket of its own is counted otherwise in old releases: there were no bytes then.
-        let limiter = Limiter::rate(name, cost, rate, burst, shards, release);
+        let limiter = Limiter::rate(name, cost, rate, burst, parts, release);
         self.program.limiters.push(limiter);
         Rule::Limit(self.program.limiters.len() - 1)
     }
@@ -236,10 +237,8 @@ impl<'a> Compiler<'a> {
         most: i64,
         children: &[(PolicySpec, Option<i64>)],
     ) -> Result<Rule, CompileError> {
-        let Semantics {
-            release, shards, ..
-        } = self.program.semantics;
-        let most = divided(most, shards);
+        let release = self.program.semantics.release;
+        let most = divided(most, self.program.semantics.parts());
         let equal = most / i64::try_from(children.len().max(1)).unwrap_or(i64::MAX);
         let mut rules = Vec::new();
         for (child, percent) in children {

@@ -73,6 +73,15 @@ pub struct Semantics {
     pub sample_on_first_match: bool,
     /// Limits are divided by this (`num_shards`, at least 1): each shard has its own.
     pub shards: u32,
+    /// Limits are divided by this, too: the partitions of a shared log, of which each rule set sees one.
+    pub partitions: u32,
+}
+
+impl Semantics {
+    /// By how much limits are divided.
+    pub(crate) fn parts(&self) -> u32 {
+        self.shards.max(1).saturating_mul(self.partitions.max(1))
+    }
 }
 
 impl Default for Semantics {
@@ -82,6 +91,7 @@ impl Default for Semantics {
             use_trace_state: false,
             sample_on_first_match: false,
             shards: 1,
+            partitions: 1,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Gates;
 use crate::exporters::Route;
-use crate::log::{LogSettings, MemorySettings, OnFull};
+use crate::log::{LogSettings, MemorySettings, OnFull, StoreKind};
 use crate::rules::{PolicySpec, Release, Semantics};
 use crate::sampler::ServiceMode;
 use crate::thinning::ThinningRule;
@@ -110,6 +110,10 @@ impl InstanceSettings {
             use_trace_state: gates.use_trace_state,
             sample_on_first_match: self.sample_on_first_match,
             shards: self.num_shards,
+            partitions: match self.log.store {
+                StoreKind::Kafka(_) => u32::from(self.log.partitions),
+                _ => 1,
+            },
         }
     }
 }
