@@ -30,6 +30,9 @@ const RETRY: Duration = Duration::from_millis(500);
 /// For the cursors of a partition that goes: what they have in flight is then left to the next owner.
 const DRAIN: Duration = Duration::from_secs(2);
 
+/// At a stop, for decisions that brokers which are away do not take.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
 /// Starts the cursors of a partition: its sampler, its log, the tasks they run as, and what ends them.
 pub(super) type Cursors =
     Box<dyn Fn(&Sampler, Arc<dyn Log<Scanned>>, &TaskTracker, CancellationToken) + Send + Sync>;
@@ -114,6 +117,7 @@ impl Fleet {
     /// Ends the workers; their last entries are written, and the cursors go on. Blocks until then.
     pub(super) fn stop_workers(&self) {
         self.watch.stop();
+        self.log.give_up_after(LAST_WORDS);
         let working: Vec<_> = self.posts.posts.lock().values().map(Post::handle).collect();
         for working in working {
             if let Some(working) = working.lock().as_mut() {
@@ -132,6 +136,11 @@ impl Fleet {
             tracker.close();
             tracker.wait().await;
         }
+    }
+
+    /// Nobody waits for the cursors any longer.
+    pub(super) fn abandon(&self) {
+        self.log.abandon();
     }
 
     /// Gives everything back. Blocks until then.

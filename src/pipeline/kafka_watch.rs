@@ -125,6 +125,10 @@ impl Look {
             Err(error) => return Some(error.to_string()),
         }
         let joined = self.group.joined.load(Ordering::Acquire);
-        (!joined).then(|| "Kafka: not in the group yet".to_owned())
+        if !joined {
+            return Some("Kafka: not in the group yet".to_owned());
+        }
+        let blocked = self.group.blocked.lock().clone();
+        blocked.map(|why| format!("Kafka: decisions cannot be written: {why}"))
     }
 }

@@ -53,6 +53,11 @@ impl Pipeline {
         if timeout(patience, delivered).await.is_err() {
             tracing::warn!("exporters have not delivered everything; the log keeps it");
             self.abandon.cancel();
+            #[cfg(feature = "kafka")]
+            if let Some(fleet) = &fleet {
+                fleet.abandon();
+                fleet.wait_for_cursors().await;
+            }
             self.exporters.wait().await;
         }
         #[cfg(feature = "kafka")]

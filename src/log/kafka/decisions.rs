@@ -23,6 +23,8 @@ use tokio::sync::watch;
 const YOUNG_BYTES: usize = 2 << 20;
 /// What one record holds at most; below the default limit of topics (1 MB) with the largest entry at its end.
 const RECORD_BYTES: u64 = 1_000_000;
+/// Between two looks for frames that are written and cannot be read yet.
+const SETTLES: Duration = Duration::from_millis(20);
 /// Frames of one transaction, a quarter of a record each.
 const FRAMES: usize = 32;
 /// Entries that no tick brings may wait as long: every transaction costs the brokers some ten milliseconds, and a late
@@ -38,6 +40,8 @@ pub(crate) struct PartitionDecisions {
     young: Arc<Mutex<Young>>,
     end: watch::Sender<u64>,
     start: u64,
+    /// The end when it was opened: everything before is committed or aborted for good.
+    opened: u64,
     written: AtomicU64,
 }
 
@@ -82,6 +86,7 @@ impl PartitionDecisions {
             young: Arc::new(Mutex::new(young)),
             end: watch::Sender::new(unsigned(end)),
             start: unsigned(start),
+            opened: unsigned(end),
             written: AtomicU64::new(0),
         })
     }
@@ -128,6 +133,7 @@ impl DecisionLog for PartitionDecisions {
             brokers: self.brokers.clone(),
             young: self.young.clone(),
             walk: None,
+            opened: self.opened,
             position: from,
         })
     }
@@ -219,6 +225,7 @@ struct Reader {
     young: Arc<Mutex<Young>>,
     /// While what is read is older than what is in memory.
     walk: Option<Walk>,
+    opened: u64,
     position: u64,
 }
 
@@ -260,6 +267,12 @@ impl Reader {
             .map_err(|error| io(io::Error::other(error)))?,
         };
         match walk.next(HEAD_NAME).map_err(io)? {
+            // What this process has written is there, and becomes readable some moments after its transaction.
+            Step::End if until > self.opened => {
+                std::thread::park_timeout(SETTLES);
+                self.walk = Some(walk);
+                Ok(None)
+            }
             Step::End => {
                 self.position = until;
                 Ok(None)

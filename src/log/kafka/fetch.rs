@@ -4,7 +4,7 @@
 //! wanted lies a little further on: the reader goes on through the partition and keeps what it passes, up to a budget. A
 //! place that lies elsewhere costs a seek, and the batch of records around it.
 
-use super::brokers::{Brokers, Quiet, at, failed};
+use super::brokers::{Brokers, Quiet, at, failed, watermarks};
 use super::place::{offset_of, partition_of};
 use super::queue::Record;
 use crate::clock::{Nanos, SECOND, SharedClock};
@@ -18,13 +18,14 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::BorrowedMessage;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What was passed and may be asked for: as much as a few seconds of a busy partition.
 const PASSED_BYTES: usize = 16 << 20;
 /// Records that it is cheaper to read than to seek over: what one fetch brings.
 const AHEAD: i64 = 2000;
-/// A read that takes longer has failed; it is tried again.
+/// After so long it is told that the brokers do not answer.
 const PATIENCE: Nanos = 10 * SECOND;
 const POLL: Duration = Duration::from_millis(100);
 const MILLISECOND: u64 = SECOND / 1000;
@@ -33,6 +34,7 @@ const MILLISECOND: u64 = SECOND / 1000;
 pub(crate) struct Fetch {
     topic: String,
     clock: SharedClock,
+    closed: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -65,6 +67,7 @@ impl Fetch {
         Ok(Self {
             topic: topic.to_owned(),
             clock: brokers.clock.clone(),
+            closed: AtomicBool::new(false),
             state: Mutex::new(state),
         })
     }
@@ -76,39 +79,66 @@ impl Fetch {
         if let Some(value) = state.passed.get(&(partition, offset)) {
             return Ok(value.clone());
         }
-        let io = |error: &KafkaError| ReadError::Io {
-            position,
-            source: io::Error::other(error.to_string()),
-        };
-        state
-            .go_to(&self.topic, partition, offset)
-            .map_err(|error| io(&error))?;
-        let end = self.clock.monotonic() + PATIENCE;
-        while self.clock.monotonic() < end {
-            match state.step(partition) {
+        let failed = |source: io::Error| ReadError::Io { position, source };
+        let mut told = self.clock.monotonic();
+        loop {
+            if self.closed.load(Ordering::Acquire) {
+                state.next = None;
+                return Err(failed(io::Error::other("the log is closed")));
+            }
+            let step = state
+                .go_to(&self.topic, partition, offset)
+                .and_then(|()| state.step(partition));
+            match step {
                 Ok(Some(record)) if record.offset == offset => return Ok(record.value),
                 // Retention has taken it, or it never was a record.
                 Ok(Some(record)) if record.offset > offset => {
-                    return Err(ReadError::Gone {
-                        position,
-                        start: super::place::position(partition, record.offset),
-                    });
+                    let start = super::place::position(partition, record.offset);
+                    return Err(ReadError::Gone { position, start });
                 }
-                Ok(_) => {}
-                Err(error) if is_out_of_range(&error) => {
-                    state.next = None;
-                    return Err(ReadError::Beyond { position });
+                Ok(Some(_)) => continue,
+                Err(error) if is_out_of_range(&error) || is_end(&error) => {
+                    let ends = watermarks(&state.consumer, &self.topic, partition);
+                    if let Ok((low, high)) = ends
+                        && !(low..high).contains(&offset)
+                    {
+                        state.next = None;
+                        return Err(match offset < low {
+                            true => ReadError::Gone {
+                                position,
+                                start: super::place::position(partition, low),
+                            },
+                            false => ReadError::Beyond { position },
+                        });
+                    }
+                    if !is_end(&error) {
+                        state.next = None;
+                    }
                 }
-                Err(KafkaError::PartitionEOF(_)) => return Err(ReadError::Beyond { position }),
-                Err(_) => {}
+                Ok(None) => {}
+                Err(_) => state.next = None,
+            }
+            // Brokers that are away come back; what is decided waits for them.
+            let now = self.clock.monotonic();
+            if now.saturating_sub(told) > PATIENCE {
+                told = now;
+                tracing::warn!(
+                    partition,
+                    offset,
+                    "Kafka: a kept trace cannot be read back yet; waiting"
+                );
             }
         }
-        state.next = None;
-        Err(ReadError::Io {
-            position,
-            source: io::Error::new(io::ErrorKind::TimedOut, "the brokers do not answer"),
-        })
     }
+
+    /// Nobody waits for the brokers any longer.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+}
+
+fn is_end(error: &KafkaError) -> bool {
+    matches!(error, KafkaError::PartitionEOF(_))
 }
 
 fn is_out_of_range(error: &KafkaError) -> bool {

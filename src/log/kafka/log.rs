@@ -169,6 +169,16 @@ impl KafkaLog {
         Ok(())
     }
 
+    /// The brokers have so long to take what is decided; then it is left to the next owner.
+    pub(crate) fn give_up_after(&self, patience: Duration) {
+        self.scribe.give_up_after(patience);
+    }
+
+    /// Nobody waits for payload any longer.
+    pub(crate) fn abandon(&self) {
+        self.fetch.close();
+    }
+
     /// Gives all partitions back and leaves the group. Blocks until then.
     pub(crate) fn leave(&self) {
         let member = self.member.lock().take();

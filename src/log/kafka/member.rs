@@ -10,7 +10,7 @@ use super::fetch::record_of;
 use super::points::Points;
 use super::queue::PartitionQueue;
 use super::scribe::Standing;
-use crate::kafka::Events;
+use crate::kafka::{Events, GroupProtocol};
 use crate::log::errors::LogError;
 use crate::log::stats::SharedLog;
 use hashbrown::HashMap;
@@ -69,6 +69,8 @@ pub(crate) struct GroupStats {
     pub(crate) retention: AtomicU64,
     /// When the oldest record of each partition came that is still needed.
     needed: Mutex<HashMap<u16, u64>>,
+    /// Why decisions cannot be written at the moment.
+    pub(crate) blocked: Mutex<Option<String>>,
 }
 
 impl GroupStats {
@@ -112,13 +114,25 @@ pub(super) struct Group {
     queues: Mutex<HashMap<u16, Arc<PartitionQueue>>>,
     events: Events,
     stop: Arc<AtomicBool>,
+    present: Present,
 }
 
 type Consumer = BaseConsumer<Group>;
 
-/// The present consumer, for whoever asks for the group's generation.
+/// The present consumer, and the group's generation, for whoever commits.
+///
+/// With the classic protocol it is the generation in which partitions were last dealt out: a member that was thought dead
+/// has none for a while, and a commit without one is refused by nobody. With the newer one a member keeps its id, and
+/// its epoch moves without a word.
 #[derive(Clone, Default)]
-pub(super) struct Present(Arc<Mutex<Option<Arc<Consumer>>>>);
+pub(super) struct Present(Arc<Mutex<Standpoint>>);
+
+#[derive(Default)]
+struct Standpoint {
+    consumer: Option<Arc<Consumer>>,
+    dealt: Option<Arc<ConsumerGroupMetadata>>,
+    fresh: bool,
+}
 
 impl std::fmt::Debug for Present {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -127,9 +141,28 @@ impl std::fmt::Debug for Present {
 }
 
 impl Present {
-    pub(super) fn generation(&self) -> Option<ConsumerGroupMetadata> {
-        let consumer = self.0.lock().clone()?;
-        consumer.group_metadata()
+    pub(super) fn generation(&self) -> Option<Arc<ConsumerGroupMetadata>> {
+        let consumer = {
+            let standpoint = self.0.lock();
+            if !standpoint.fresh {
+                return standpoint.dealt.clone();
+            }
+            standpoint.consumer.clone()?
+        };
+        consumer.group_metadata().map(Arc::new)
+    }
+
+    fn set(&self, consumer: Option<Arc<Consumer>>, protocol: GroupProtocol) {
+        let fresh = protocol == GroupProtocol::Consumer;
+        *self.0.lock() = Standpoint {
+            consumer,
+            dealt: None,
+            fresh,
+        };
+    }
+
+    fn dealt(&self, generation: Option<ConsumerGroupMetadata>) {
+        self.0.lock().dealt = generation.map(Arc::new);
     }
 }
 
@@ -217,6 +250,7 @@ impl Run {
             queues: Mutex::default(),
             events: self.brokers.events("kafka buffer"),
             stop: self.stop.clone(),
+            present: self.present.clone(),
         };
         let consumer: Consumer =
             BaseConsumer::from_config_and_context(&self.brokers.member()?, group)
@@ -230,7 +264,8 @@ impl Run {
         while !self.stop.load(Ordering::Acquire) {
             match self.connect() {
                 Ok(consumer) => {
-                    *self.present.0.lock() = Some(consumer.clone());
+                    let protocol = self.brokers.settings.group_protocol;
+                    self.present.set(Some(consumer.clone()), protocol);
                     match consumer.subscribe(&[&self.brokers.settings.topic]) {
                         Ok(()) => self.poll(&consumer),
                         Err(error) => consumer.context().events.failed(&error),
@@ -238,7 +273,7 @@ impl Run {
                     // Leaving the group revokes what is left: the callbacks run in these polls.
                     consumer.unsubscribe();
                     self.leave(&consumer);
-                    *self.present.0.lock() = None;
+                    self.present.set(None, protocol);
                 }
                 Err(error) => tracing::error!(%error, "Kafka: no new member"),
             }
@@ -247,7 +282,8 @@ impl Run {
     }
 
     fn poll(&self, consumer: &Consumer) {
-        let mut paused = false;
+        // Paused, as of so many rebalances: partitions that came since are not.
+        let mut paused = None;
         while !self.stop.load(Ordering::Acquire) {
             match consumer.poll(POLL) {
                 None => {}
@@ -274,25 +310,22 @@ impl Run {
         }
     }
 
-    fn pause_or_resume(&self, consumer: &Consumer, paused: &mut bool) {
+    fn pause_or_resume(&self, consumer: &Consumer, paused: &mut Option<u64>) {
         let unread = self.stats.unread.load(Ordering::Relaxed);
-        let done = if !*paused && unread > self.budget {
-            consumer
-                .assignment()
-                .and_then(|all| consumer.pause(&all))
-                .is_ok()
-        } else if *paused && unread <= self.budget / 2 {
-            consumer
-                .assignment()
-                .and_then(|all| consumer.resume(&all))
-                .is_ok()
+        let rebalances = self.stats.rebalances.load(Ordering::Relaxed);
+        let all = || consumer.assignment();
+        if unread > self.budget && *paused != Some(rebalances) {
+            if all().and_then(|all| consumer.pause(&all)).is_ok() {
+                *paused = Some(rebalances);
+            }
+        } else if paused.is_some() && unread <= self.budget / 2 {
+            if all().and_then(|all| consumer.resume(&all)).is_ok() {
+                *paused = None;
+            }
         } else {
             return;
-        };
-        if done {
-            *paused = !*paused;
-            self.stats.paused.store(*paused, Ordering::Relaxed);
         }
+        self.stats.paused.store(paused.is_some(), Ordering::Relaxed);
     }
 
     /// Polls until the partitions are gone, for no longer than a session.
@@ -478,6 +511,14 @@ impl ConsumerContext for Group {
             Rebalance::Assign(partitions) => self.assign(consumer, partitions),
             Rebalance::Revoke(partitions) => self.revoke(consumer, partitions),
             Rebalance::Error(error) => self.events.failed(error),
+        }
+    }
+
+    fn post_rebalance(&self, consumer: &Consumer, rebalance: &Rebalance<'_>) {
+        match rebalance {
+            Rebalance::Assign(_) => self.present.dealt(consumer.group_metadata()),
+            Rebalance::Revoke(_) if consumer.assignment_lost() => self.present.dealt(None),
+            Rebalance::Revoke(_) | Rebalance::Error(_) => {}
         }
     }
 }

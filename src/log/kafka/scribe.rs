@@ -75,11 +75,13 @@ struct State {
     open: Vec<u16>,
     /// Somebody waits for what is changed.
     hurry: bool,
+    /// Monotonic time after which what brokers do not take is given up.
+    deadline: Option<u64>,
     stopped: bool,
 }
 
 /// The group as its member sees it now; `None` while there is none.
-pub(super) type Generation = Box<dyn Fn() -> Option<ConsumerGroupMetadata> + Send + Sync>;
+pub(super) type Generation = Box<dyn Fn() -> Option<Arc<ConsumerGroupMetadata>> + Send + Sync>;
 
 /// The writer of one process.
 pub(crate) struct Scribe {
@@ -171,6 +173,13 @@ impl Scribe {
         }
     }
 
+    /// What the brokers do not take within `patience` is refused from then on: the process ends.
+    pub(super) fn give_up_after(&self, patience: Duration) {
+        let end = self.shared.brokers.clock.monotonic() + nanos(patience);
+        self.shared.state.lock().deadline = Some(end);
+        self.shared.changed.notify_all();
+    }
+
     /// Waits until what was changed is committed, or for `patience`.
     pub(super) fn settle(&self, partition: u16, patience: Duration) {
         let mut state = self.shared.state.lock();
@@ -224,10 +233,7 @@ impl Shared {
                 break;
             }
         }
-        let mut state = self.state.lock();
-        for order in state.orders.drain(..) {
-            drop(order.answer.send(Err(Untaken::Stopped)));
-        }
+        self.refuse_all();
     }
 
     /// Waits for orders, or for changes to have gathered; whether it is to stop.
@@ -259,12 +265,13 @@ impl Shared {
                 standings: &standings,
             };
             let outcome = match (self.generation)() {
-                Some(generation) => transactions.commit(&attempt, &generation),
+                Some(generation) => transactions.commit(&attempt, &generation, &|| self.gives_up()),
                 None => Err(Wrong::NoGroup),
             };
             match outcome {
                 Ok(offsets) => {
                     self.stats.committed.fetch_add(1, Ordering::Relaxed);
+                    *self.stats.blocked.lock() = None;
                     self.close(&standings);
                     for (order, offsets) in orders.into_iter().zip(offsets) {
                         drop(order.answer.send(Ok(offsets)));
@@ -277,13 +284,31 @@ impl Shared {
                     self.put_back(orders);
                     tries += 1;
                     wrong.tell(tries);
-                    let mut state = self.state.lock();
-                    if last || state.stopped {
+                    if tries > 1 {
+                        *self.stats.blocked.lock() = Some(wrong.to_string());
+                    }
+                    if last || self.gives_up() {
+                        self.refuse_all();
                         return;
                     }
+                    let mut state = self.state.lock();
                     self.changed.wait_for(&mut state, RETRY);
                 }
             }
+        }
+    }
+
+    /// The process ends, and has waited for the brokers long enough.
+    fn gives_up(&self) -> bool {
+        let state = self.state.lock();
+        let now = self.brokers.clock.monotonic();
+        state.stopped || state.deadline.is_some_and(|end| now >= end)
+    }
+
+    fn refuse_all(&self) {
+        let mut state = self.state.lock();
+        for order in state.orders.drain(..) {
+            drop(order.answer.send(Err(Untaken::Stopped)));
         }
     }
 

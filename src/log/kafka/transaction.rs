@@ -1,12 +1,12 @@
 //! One transaction: entries of several partitions, and the group's offsets.
 
-use super::brokers::Brokers;
+use super::brokers::{ASK, Brokers};
 use super::scribe::{Entries, Standing, cannot};
-use crate::kafka::{Codec, millis};
+use crate::kafka::{Codec, KafkaLogSettings, millis};
 use crate::log::errors::LogError;
 use parking_lot::Mutex;
 use rdkafka::config::FromClientConfigAndContext as _;
-use rdkafka::consumer::ConsumerGroupMetadata;
+use rdkafka::consumer::{Consumer as _, ConsumerGroupMetadata};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer as _, ProducerContext, ThreadedProducer};
@@ -34,6 +34,15 @@ pub(super) enum Wrong {
     Client(#[from] LogError),
     #[error("a record was not acknowledged")]
     Unacknowledged,
+    /// The process ends before the brokers say what became of it: the next owner reads that.
+    #[error("the brokers do not say whether a transaction was committed")]
+    Unknown,
+}
+
+/// A commit without an answer.
+struct Unsure {
+    wrong: Wrong,
+    offsets: Vec<Vec<i64>>,
 }
 
 impl From<KafkaError> for Wrong {
@@ -68,11 +77,19 @@ type Client = ThreadedProducer<Reports>;
 pub(super) struct Transactions {
     brokers: Brokers,
     client: Option<Client>,
+    /// Tells this transaction from all others.
+    number: u64,
 }
+
+/// Beside the positions: which transaction has written them.
+const NUMBER: &str = "transaction";
+/// Between two questions what became of a commit.
+const AGAIN: Duration = Duration::from_millis(500);
 
 impl Transactions {
     pub(super) fn new(brokers: Brokers) -> Self {
         Self {
+            number: brokers.clock.unix(),
             brokers,
             client: None,
         }
@@ -113,32 +130,82 @@ impl Transactions {
         Ok(Client::from_config_and_context(&config, Reports)?)
     }
 
-    /// Writes and commits; the offsets of each partition's frames.
+    /// Writes and commits; the offsets of each partition's frames. A commit without an answer is asked after until it is
+    /// known what became of it, or `stopped`: repeated on a guess it might be there twice.
     pub(super) fn commit(
         &mut self,
         attempt: &Attempt<'_>,
         generation: &ConsumerGroupMetadata,
+        stopped: &dyn Fn() -> bool,
     ) -> Result<Vec<Vec<i64>>, Wrong> {
-        let time = self.time();
-        let settings = self.brokers.settings.clone();
+        self.number += 1;
+        let texts = self.texts(attempt);
+        let (time, topics) = (self.time(), self.brokers.settings.clone());
         let client = self.client()?;
-        let tried = write(client, attempt, generation, &settings, time);
-        if tried.is_err() {
-            let fatal = client.client().fatal_error().is_some();
-            if fatal || client.abort_transaction(time).is_err() {
-                // What it left open, the next one with its id ends.
-                self.client = None;
+        let tried = write(client, attempt, (&topics, &texts, generation), time)
+            .and_then(|offsets| finish(client, offsets, time));
+        let unsure = match tried {
+            Ok(Ok(offsets)) => return Ok(offsets),
+            Ok(Err(unsure)) => unsure,
+            Err(wrong) => {
+                let fatal = client.client().fatal_error().is_some();
+                if fatal || client.abort_transaction(time).is_err() {
+                    // What it left open, the next one with its id ends.
+                    self.client = None;
+                }
+                return Err(wrong);
             }
+        };
+        self.client = None;
+        tracing::warn!(error = %unsure.wrong, "Kafka: a commit was not answered; asking what became of it");
+        while !stopped() {
+            // A new client with its id waits until the old one's transaction has ended, one way or the other.
+            if self.client().is_ok()
+                && let Ok(committed) = self.is_committed(attempt, &texts)
+            {
+                return if committed {
+                    Ok(unsure.offsets)
+                } else {
+                    Err(unsure.wrong)
+                };
+            }
+            std::thread::park_timeout(AGAIN);
         }
-        tried
+        Err(Wrong::Unknown)
+    }
+
+    /// What is committed beside each partition's offset.
+    fn texts(&self, attempt: &Attempt<'_>) -> Vec<String> {
+        let standings = attempt.standings.iter();
+        let text = |(_, standing): &(u16, Standing)| {
+            let mut points = standing.points.clone();
+            points.set(NUMBER, &self.number.to_le_bytes());
+            points.text()
+        };
+        standings.map(text).collect()
+    }
+
+    /// Whether the group has what the transaction was to commit.
+    fn is_committed(&self, attempt: &Attempt<'_>, texts: &[String]) -> Result<bool, LogError> {
+        let Some(((partition, _), text)) = attempt.standings.iter().zip(texts).next() else {
+            return Ok(false);
+        };
+        let topic = &self.brokers.settings.topic;
+        let consumer = self.brokers.reader("kafka buffer: commits", true)?;
+        let list = super::brokers::at(topic, *partition, 0);
+        let found = consumer
+            .committed_offsets(list, ASK)
+            .map_err(|error| cannot(&error))?;
+        let found = found.find_partition(topic, i32::from(*partition));
+        Ok(found.is_some_and(|found| found.metadata() == text))
     }
 }
 
+/// Begins a transaction and fills it; what its records' offsets will be.
 fn write(
     client: &Client,
     attempt: &Attempt<'_>,
-    generation: &ConsumerGroupMetadata,
-    settings: &crate::kafka::KafkaLogSettings,
+    (settings, texts, generation): (&KafkaLogSettings, &[String], &ConsumerGroupMetadata),
     time: Duration,
 ) -> Result<Vec<Vec<i64>>, Wrong> {
     client.begin_transaction()?;
@@ -153,19 +220,15 @@ fn write(
         }
     }
     let mut list = TopicPartitionList::with_capacity(attempt.standings.len());
-    for (partition, standing) in attempt.standings {
-        list.add_partition_offset(
-            &settings.topic,
-            i32::from(*partition),
-            Offset::Offset(standing.offset),
-        )?;
-        if let Some(mut element) = list.find_partition(&settings.topic, i32::from(*partition)) {
-            element.set_metadata(standing.points.text());
+    for ((partition, standing), text) in attempt.standings.iter().zip(texts) {
+        let (topic, partition) = (&settings.topic, i32::from(*partition));
+        list.add_partition_offset(topic, partition, Offset::Offset(standing.offset))?;
+        if let Some(mut element) = list.find_partition(topic, partition) {
+            element.set_metadata(text);
         }
     }
     client.flush(time)?;
     client.send_offsets_to_transaction(&list, generation, time)?;
-    client.commit_transaction(time)?;
     let offsets = offsets.lock();
     let mut offsets = offsets.iter().copied();
     let mut of = |frames: &[Entries]| {
@@ -174,6 +237,24 @@ fn write(
     };
     let each = attempt.frames.iter();
     each.map(|(_, frames)| of(frames)).collect()
+}
+
+/// Commits; what is refused is an error, what is not answered is [`Unsure`].
+fn finish(
+    client: &Client,
+    offsets: Vec<Vec<i64>>,
+    time: Duration,
+) -> Result<Result<Vec<Vec<i64>>, Unsure>, Wrong> {
+    match client.commit_transaction(time) {
+        Ok(()) => Ok(Ok(offsets)),
+        Err(KafkaError::Transaction(error)) if error.txn_requires_abort() => {
+            Err(Wrong::Refused(error.code()))
+        }
+        Err(error) => Ok(Err(Unsure {
+            wrong: error.into(),
+            offsets,
+        })),
+    }
 }
 
 fn send(
