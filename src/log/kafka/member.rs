@@ -10,7 +10,7 @@ use super::fetch::record_of;
 use super::points::Points;
 use super::queue::PartitionQueue;
 use super::scribe::Standing;
-use crate::kafka::{Events, GroupProtocol};
+use crate::kafka::Events;
 use crate::log::errors::LogError;
 use crate::log::stats::SharedLog;
 use hashbrown::HashMap;
@@ -114,25 +114,13 @@ pub(super) struct Group {
     queues: Mutex<HashMap<u16, Arc<PartitionQueue>>>,
     events: Events,
     stop: Arc<AtomicBool>,
-    present: Present,
 }
 
 type Consumer = BaseConsumer<Group>;
 
-/// The present consumer, and the group's generation, for whoever commits.
-///
-/// With the classic protocol it is the generation in which partitions were last dealt out: a member that was thought dead
-/// has none for a while, and a commit without one is refused by nobody. With the newer one a member keeps its id, and
-/// its epoch moves without a word.
+/// The present consumer, for whoever asks for the group's generation.
 #[derive(Clone, Default)]
-pub(super) struct Present(Arc<Mutex<Standpoint>>);
-
-#[derive(Default)]
-struct Standpoint {
-    consumer: Option<Arc<Consumer>>,
-    dealt: Option<Arc<ConsumerGroupMetadata>>,
-    fresh: bool,
-}
+pub(super) struct Present(Arc<Mutex<Option<Arc<Consumer>>>>);
 
 impl std::fmt::Debug for Present {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -141,28 +129,12 @@ impl std::fmt::Debug for Present {
 }
 
 impl Present {
-    pub(super) fn generation(&self) -> Option<Arc<ConsumerGroupMetadata>> {
-        let consumer = {
-            let standpoint = self.0.lock();
-            if !standpoint.fresh {
-                return standpoint.dealt.clone();
-            }
-            standpoint.consumer.clone()?
-        };
-        consumer.group_metadata().map(Arc::new)
-    }
-
-    fn set(&self, consumer: Option<Arc<Consumer>>, protocol: GroupProtocol) {
-        let fresh = protocol == GroupProtocol::Consumer;
-        *self.0.lock() = Standpoint {
-            consumer,
-            dealt: None,
-            fresh,
-        };
-    }
-
-    fn dealt(&self, generation: Option<ConsumerGroupMetadata>) {
-        self.0.lock().dealt = generation.map(Arc::new);
+    /// None for a member that the group thinks dead: librdkafka then takes its id away and says that the assignment is
+    /// lost, in one step, and a commit without an id is refused by nobody.
+    pub(super) fn generation(&self) -> Option<ConsumerGroupMetadata> {
+        let consumer = self.0.lock().clone()?;
+        let generation = consumer.group_metadata();
+        generation.filter(|_| !consumer.assignment_lost())
     }
 }
 
@@ -250,7 +222,6 @@ impl Run {
             queues: Mutex::default(),
             events: self.brokers.events("kafka buffer"),
             stop: self.stop.clone(),
-            present: self.present.clone(),
         };
         let consumer: Consumer =
             BaseConsumer::from_config_and_context(&self.brokers.member()?, group)
@@ -264,8 +235,7 @@ impl Run {
         while !self.stop.load(Ordering::Acquire) {
             match self.connect() {
                 Ok(consumer) => {
-                    let protocol = self.brokers.settings.group_protocol;
-                    self.present.set(Some(consumer.clone()), protocol);
+                    *self.present.0.lock() = Some(consumer.clone());
                     match consumer.subscribe(&[&self.brokers.settings.topic]) {
                         Ok(()) => self.poll(&consumer),
                         Err(error) => consumer.context().events.failed(&error),
@@ -273,7 +243,7 @@ impl Run {
                     // Leaving the group revokes what is left: the callbacks run in these polls.
                     consumer.unsubscribe();
                     self.leave(&consumer);
-                    self.present.set(None, protocol);
+                    *self.present.0.lock() = None;
                 }
                 Err(error) => tracing::error!(%error, "Kafka: no new member"),
             }
@@ -511,14 +481,6 @@ impl ConsumerContext for Group {
             Rebalance::Assign(partitions) => self.assign(consumer, partitions),
             Rebalance::Revoke(partitions) => self.revoke(consumer, partitions),
             Rebalance::Error(error) => self.events.failed(error),
-        }
-    }
-
-    fn post_rebalance(&self, consumer: &Consumer, rebalance: &Rebalance<'_>) {
-        match rebalance {
-            Rebalance::Assign(_) => self.present.dealt(consumer.group_metadata()),
-            Rebalance::Revoke(_) if consumer.assignment_lost() => self.present.dealt(None),
-            Rebalance::Revoke(_) | Rebalance::Error(_) => {}
         }
     }
 }

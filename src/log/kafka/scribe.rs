@@ -81,7 +81,7 @@ struct State {
 }
 
 /// The group as its member sees it now; `None` while there is none.
-pub(super) type Generation = Box<dyn Fn() -> Option<Arc<ConsumerGroupMetadata>> + Send + Sync>;
+pub(super) type Generation = Box<dyn Fn() -> Option<ConsumerGroupMetadata> + Send + Sync>;
 
 /// The writer of one process.
 pub(crate) struct Scribe {
