@@ -16,6 +16,8 @@ mod events;
 mod failure;
 mod log_settings;
 #[cfg(feature = "kafka")]
+mod poison;
+#[cfg(feature = "kafka")]
 mod producer;
 mod settings;
 #[cfg(feature = "kafka")]
@@ -32,6 +34,8 @@ pub(crate) use events::Events;
 #[cfg(feature = "kafka")]
 pub(crate) use failure::Failure;
 pub use log_settings::{GroupProtocol, KafkaLogSettings};
+#[cfg(feature = "kafka")]
+pub(crate) use poison::{Poison, PoisonLog};
 #[cfg(feature = "kafka")]
 pub(crate) use producer::{Producer, Receipt, Record};
 pub use settings::{

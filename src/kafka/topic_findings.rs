@@ -60,6 +60,8 @@ impl fmt::Display for TopicFinding {
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Findings {
+    /// Topics that are not there.
+    pub(crate) missing: Vec<TopicFinding>,
     /// The log cannot work with these.
     pub(crate) wrong: Vec<TopicFinding>,
     /// It can, and something may be lost when brokers are.
@@ -87,7 +89,7 @@ pub(crate) fn compare(plan: &TopicPlan, cluster: &Cluster) -> Findings {
         what: format!("topic {name} does not exist"),
         cure: plan.creating(name),
     });
-    findings.wrong.extend(missing);
+    findings.missing.extend(missing);
     if let (Some(spans), Some(decisions)) = (&cluster.spans, &cluster.decisions) {
         pair(plan, spans, decisions, &mut findings.wrong);
     }
@@ -408,16 +410,16 @@ mod tests {
             spans: Some(spans),
             ..Cluster::default()
         };
-        let wrong = compare(&plan, &cluster).wrong;
-        let what: Vec<&str> = wrong.iter().map(|one| &*one.what).collect();
-        assert!(what[0].contains("compact"), "{what:?}");
+        let Findings { missing, wrong, .. } = compare(&plan, &cluster);
+        assert!(wrong[0].what.contains("compact"), "{wrong:?}");
+        let what: Vec<&str> = missing.iter().map(|one| &*one.what).collect();
         assert_eq!(
-            what[1..],
+            what,
             [
                 "topic tailwater.decisions does not exist",
                 "topic dead does not exist"
             ]
         );
-        assert!(wrong[1].cure.contains("--create --topic tailwater.decisions --partitions 12 --replication-factor 3 --config cleanup.policy=delete --config message.timestamp.type=LogAppendTime --config retention.ms=9600000 --config min.insync.replicas=2"), "{}", wrong[1].cure);
+        assert!(missing[0].cure.contains("--create --topic tailwater.decisions --partitions 12 --replication-factor 3 --config cleanup.policy=delete --config message.timestamp.type=LogAppendTime --config retention.ms=9600000 --config min.insync.replicas=2"), "{}", missing[0].cure);
     }
 }

@@ -40,6 +40,9 @@ pub enum TopicError {
     /// Worth another try: no broker answers, or it does not let us look. The reason holds no address and no secret.
     #[error("Kafka: {0}")]
     NotReady(String),
+    /// Topics that are not there, and nothing else that is wrong: somebody may make them while we wait.
+    #[error("topics are missing:\n{}", lines(.0))]
+    Missing(Vec<TopicFinding>),
     /// The operator's to put right, all of it.
     #[error("the topics are not as they must be:\n{}", lines(.0))]
     Wrong(Vec<TopicFinding>),
@@ -79,7 +82,15 @@ fn verify(config: &ClientConfig, plan: &TopicPlan) -> Result<TopicFacts, TopicEr
             }
         }
     }
-    let Findings { wrong, risky } = compare(plan, &cluster);
+    let Findings {
+        missing,
+        wrong,
+        risky,
+    } = compare(plan, &cluster);
+    if wrong.is_empty() && !missing.is_empty() {
+        return Err(TopicError::Missing(missing));
+    }
+    let wrong = [wrong, missing].concat();
     let (Some(spans), Some(decisions), true) =
         (&cluster.spans, &cluster.decisions, wrong.is_empty())
     else {

@@ -69,6 +69,8 @@ pub trait Log<A>: Send + Sync {
     fn read(&self, place: Ref, trace: TraceId) -> Result<Bytes, ReadError>;
     /// Pieces of a frame that came without being cached, with the service that each is charged to.
     fn cache(&self, _body: &Bytes, _pieces: &mut dyn Iterator<Item = (Ref, ServiceId)>) {}
+    /// A record of a shared log is none that anybody can read; it is passed over when this returns.
+    fn unreadable(&self, _position: u64, _body: &Bytes) {}
     /// These pieces are decided. Once for each piece; runs of the same frame are cheapest.
     fn settle(&self, refs: &mut dyn Iterator<Item = Ref>);
     /// The oldest position that `holder` still needs; `u64::MAX`: nothing. Retention keeps the least of all holders'.

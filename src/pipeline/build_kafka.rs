@@ -133,6 +133,8 @@ fn look(topics: &Topics) -> Result<(), StartError> {
         match topics.verify() {
             Ok(_) => return Ok(()),
             Err(TopicError::NotReady(reason)) => tracing::warn!("{reason}"),
+            // The watch goes on asking, and tells.
+            Err(TopicError::Missing(_)) => return Ok(()),
             Err(wrong @ TopicError::Wrong(_)) => return Err(StartError::Topics(wrong)),
         }
         std::thread::park_timeout(PAUSE);

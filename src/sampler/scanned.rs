@@ -58,14 +58,13 @@ impl Scanned {
         (out, damaged)
     }
 
-    /// Scans a record of a shared log. Also the pieces that others lie between: these are cut out when they are read.
+    /// Scans a record of a shared log. Also the pieces that others lie between: these are cut out when they are
+    /// read. `None`: it is no OTLP.
     pub(crate) fn from_record(
         record: &Bytes,
         with: &mut Scanning<'_>,
-    ) -> (Self, Vec<RecordPiece>, u64) {
-        let Ok((pieces, mut damaged)) = record_pieces(record) else {
-            return (Self::default(), Vec::new(), 1);
-        };
+    ) -> Option<(Self, Vec<RecordPiece>, u64)> {
+        let (pieces, mut damaged) = record_pieces(record).ok()?;
         let mut out = Self::default();
         for piece in &pieces {
             let stretch = record.slice(piece.bytes.clone());
@@ -78,7 +77,7 @@ impl Scanned {
             let taken = bytes.is_some_and(|bytes| out.take(&bytes, (offset, 0), Some(piece), with));
             damaged += u64::from(!taken);
         }
-        (out, pieces, damaged)
+        Some((out, pieces, damaged))
     }
 
     /// Takes one piece; `false` when it is damaged. `found` is where it lies in its record.

@@ -276,7 +276,11 @@ impl Worker {
             add(&self.parts.stats.damaged, damaged);
             return scanned;
         }
-        let (scanned, pieces, damaged) = Scanned::from_record(body, with);
+        let Some((scanned, pieces, damaged)) = Scanned::from_record(body, with) else {
+            add(&self.parts.stats.damaged, 1);
+            self.parts.log.unreadable(position, body);
+            return Scanned::default();
+        };
         add(&self.parts.stats.damaged, damaged);
         let alone = pieces.iter().zip(&scanned.pieces);
         let alone = alone.filter(|(piece, scanned)| !piece.mixed && piece.trace == scanned.trace);

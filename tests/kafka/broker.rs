@@ -8,6 +8,7 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -23,8 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 const SETTINGS: &str = include_str!("server.properties");
 const LOGGING: &str = include_str!("log4j2.properties");
-/// Starts Java and ends it with the test, whatever ends the test: the pipe to this shell then closes.
-const KEEPER: &str = "\"$@\" & echo $! > pid; cat > /dev/null; kill -9 $(cat pid); [ -z \"$TIDY\" ] || rm -rf \"$TIDY\"";
+/// Starts Java and ends it with the test, whatever ends the test: the pipe to this shell then closes. What is said before
+/// keeps the directory.
+const KEEPER: &str = "\"$@\" & echo $! > pid; keep=$(cat); kill -9 $(cat pid); [ -z \"$TIDY$keep\" ] || [ -n \"$keep\" ] || rm -rf \"$TIDY\"";
 
 /// A broker. It keeps ports and data when it is killed and started again.
 #[derive(Debug)]
@@ -173,7 +175,9 @@ impl Broker {
     /// `kill -9`.
     pub(crate) fn kill(&mut self) {
         if let Some(mut keeper) = self.keeper.take() {
-            drop(keeper.stdin.take());
+            if let Some(mut stdin) = keeper.stdin.take() {
+                stdin.write_all(b"keep").unwrap();
+            }
             keeper.wait().unwrap();
         }
     }

@@ -133,6 +133,6 @@ pub(super) fn failed(what: &'static str, error: &KafkaError) -> LogError {
     LogError::Io { what, source }
 }
 
-fn refused(misfit: &Misfit) -> LogError {
+pub(super) fn refused(misfit: &Misfit) -> LogError {
     LogError::Settings(format!("kafka: {}: {}", misfit.key, misfit.text))
 }

@@ -257,6 +257,10 @@ fn connect(brokers: &Brokers, queue_bytes: u64) -> Result<Client, LogError> {
         .set("compression.type", codec)
         .set("linger.ms", millis(settings.linger))
         .set("message.timeout.ms", millis(DELIVERY))
+        .set(
+            "batch.num.messages",
+            settings.flush_max_messages.to_string(),
+        )
         .set("message.max.bytes", settings.max_message_bytes.to_string())
         .set(
             "queue.buffering.max.kbytes",

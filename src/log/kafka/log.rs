@@ -1,6 +1,7 @@
 //! The log of one process: its inlet, its place in the group, the partitions that it owns at the moment.
 
 use super::brokers::Brokers;
+use super::dead_letters::DeadLetters;
 use super::decisions::{Beside, PartitionDecisions};
 use super::fetch::Fetch;
 use super::inlet::KafkaInlet;
@@ -97,6 +98,7 @@ pub(crate) struct KafkaLog {
     brokers: Brokers,
     scribe: Arc<Scribe>,
     fetch: Arc<Fetch>,
+    dead_letters: Arc<DeadLetters>,
     cache: Arc<Cache>,
     budgets: KafkaBudgets,
     member: Mutex<Option<Member>>,
@@ -128,8 +130,9 @@ impl KafkaLog {
         Ok(Self {
             inlet: Arc::new(inlet),
             scribe: Arc::new(Scribe::start(brokers.clone(), generation, stats.clone())?),
-            stats,
+            stats: stats.clone(),
             fetch: Arc::new(Fetch::new(&brokers, &settings.topic)?),
+            dead_letters: Arc::new(DeadLetters::open(&brokers, stats.clone())?),
             cache,
             brokers,
             budgets,
@@ -155,6 +158,7 @@ impl KafkaLog {
             brokers: self.brokers.clone(),
             scribe: self.scribe.clone(),
             fetch: self.fetch.clone(),
+            dead_letters: self.dead_letters.clone(),
             cache: self.cache.clone(),
             stats: self.stats.clone(),
         };
@@ -197,6 +201,7 @@ struct Handover {
     brokers: Brokers,
     scribe: Arc<Scribe>,
     fetch: Arc<Fetch>,
+    dead_letters: Arc<DeadLetters>,
     cache: Arc<Cache>,
     stats: Arc<GroupStats>,
 }
@@ -216,6 +221,7 @@ impl Owner for Handover {
             source: self.source,
             queue,
             fetch: self.fetch.clone(),
+            dead_letters: self.dead_letters.clone(),
             cache: self.cache.clone(),
             low: ends.0,
             high: ends.1,

@@ -56,6 +56,9 @@ pub(crate) struct GroupStats {
     pub(crate) owned: AtomicU64,
     /// Records that were deleted before anybody had read them.
     pub(crate) lost: AtomicU64,
+    /// Records that are no OTLP, and those of them that the dead letters' topic has.
+    pub(crate) poison: AtomicU64,
+    pub(crate) dead_letters: AtomicU64,
     /// Bytes that are read and not folded.
     pub(crate) unread: Arc<AtomicU64>,
     pub(crate) paused: AtomicBool,

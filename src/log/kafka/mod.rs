@@ -5,6 +5,7 @@
 //! nowhere else. What a member may hold of unread records is bounded; at the bound it pauses its partitions.
 
 mod brokers;
+mod dead_letters;
 mod decisions;
 mod fetch;
 mod inlet;

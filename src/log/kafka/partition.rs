@@ -1,5 +1,6 @@
 //! One partition of the spans topic as its worker and its exporters see it.
 
+use super::dead_letters::DeadLetters;
 use super::fetch::Fetch;
 use super::member::GroupStats;
 use super::place::{offset_of, position};
@@ -27,6 +28,7 @@ pub(crate) struct PartitionLog {
     pub(super) source: SourceId,
     pub(super) queue: Arc<PartitionQueue>,
     pub(super) fetch: Arc<Fetch>,
+    pub(super) dead_letters: Arc<DeadLetters>,
     pub(super) cache: Arc<Cache>,
     /// The first offset there is, as it was when the partition became ours.
     pub(super) low: i64,
@@ -110,6 +112,11 @@ impl<A: Send + Sync + 'static> Log<A> for PartitionLog {
                 self.cache.insert_piece(place, service, bytes);
             }
         }
+    }
+
+    fn unreadable(&self, position: u64, body: &Bytes) {
+        self.dead_letters
+            .take(self.number, offset_of(position), body);
     }
 
     fn settle(&self, refs: &mut dyn Iterator<Item = Ref>) {

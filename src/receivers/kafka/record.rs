@@ -1,8 +1,8 @@
 //! One record on its way into the log, to its end: taken, passed over, or left for the next start.
 
-use super::dead_letter::{DeadLetters, Poison};
+use super::dead_letter::DeadLetters;
 use super::under_way::Begun;
-use crate::kafka::Encoding;
+use crate::kafka::{Encoding, Poison};
 use crate::otlp::json::from_json;
 use crate::otlp::{Refusal, Reservation, count_spans};
 use crate::receivers::destination::Destination;
