@@ -22,6 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod accounts;
 mod budgets;
 mod calls;
 mod front;

@@ -392,7 +392,10 @@ fn a_full_service_is_refused_and_only_it_until_its_traces_are_decided() {
 
 #[test]
 fn spilled_payload_is_read_from_the_store() {
-    let mut setup = Setup::default();
+    let mut setup = Setup {
+        cache: 8200,
+        ..Setup::default()
+    };
     setup.memory.per_service = vec![("noisy".to_owned(), 8000)];
     let opened = setup.open();
     let quiet = opened.append("quiet", 0, &[b"stays"]).unwrap();
