@@ -147,9 +147,9 @@ inventory! {
     BUFFER_UNDECIDED: Gauge "tailwater_buffer_undecided_bytes" in "By" by ["service"] Always,
         "Cached payload of undecided traces: the part of the cache that counts against the service's cap.";
     BUFFER_HELD: Gauge "tailwater_buffer_held_bytes" in "By" by ["service"] Always,
-        "What counts against the service's cap.";
+        "Requests on their way, undecided payload in memory and skeletons: at the service's cap `on_full` is due for them.";
     BUFFER_CAP: Gauge "tailwater_buffer_cap_bytes" in "By" by ["service"] Always,
-        "The service's cap.";
+        "The service's cap. What it holds beyond it is lent by others.";
     SPILLED: Counter "tailwater_buffer_spilled_bytes_total" in "By" by ["service"] Always,
         "Payload of undecided traces that left the cache; the log has it.";
 

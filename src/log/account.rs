@@ -1,7 +1,9 @@
 //! What one service holds of memory, and its cap.
 //!
-//! The numbers are bytes that the process really holds, kept by whoever holds them. `cache` is not part of what counts
-//! against the cap by itself: payload of decided traces leaves it for whatever comes, undecided payload does not.
+//! The numbers are bytes that the process really holds, kept by whoever holds them. All of them together say how far a
+//! service is over its cap, and whose payload leaves the cache when room is needed: until then what others leave is lent.
+//! What an early decision or a refusal would free (`held`) says when these are due; the payload of decided traces and the
+//! memory of their decisions are not part of it: they go when others need their room, each by its own cap.
 
 use super::services::ServiceId;
 use super::settings::OnFull;
@@ -19,7 +21,7 @@ pub struct Account {
     pub id: ServiceId,
     /// `service.name`, cut at 256 bytes; `other` for all beyond the first thousand.
     pub name: Arc<str>,
-    /// Most bytes.
+    /// Bytes that are its own: what it holds beyond them is lent, and `on_full` is due.
     pub cap: u64,
     /// What happens at the cap.
     pub on_full: OnFull,
@@ -31,8 +33,8 @@ pub struct Account {
     pub undecided: AtomicU64,
     /// Skeletons of its traces (kept by the sampler).
     pub skeletons: AtomicU64,
-    /// Decision memory of its traces (kept by the sampler). Not part of what counts against the cap: it has a cap and a
-    /// window of its own, and neither an early decision nor a refusal would free any of it.
+    /// Decision memory of its traces (kept by the sampler). It has a cap and a window of its own, and neither an early
+    /// decision nor a refusal would free any of it.
     pub decisions: AtomicU64,
     /// Counter: bytes of undecided payload that left the cache.
     pub spilled: AtomicU64,
@@ -42,7 +44,7 @@ pub struct Account {
     pub lost_coin: AtomicU64,
     /// The log is nearly full and more than this service's share of it is this service's.
     pub(crate) over_share: AtomicBool,
-    /// Undecided payload had to leave the cache at the cap, and none of its pieces was decided since: blocks so large
+    /// Undecided payload had to leave the cache because the service was over its cap, and none of its pieces was decided since: blocks so large
     /// that the sum stays under the cap.
     pub(crate) pressed: AtomicBool,
 }
@@ -67,7 +69,14 @@ impl Account {
         }
     }
 
-    /// Bytes that count against the cap.
+    /// Bytes that it would be over its cap, all parts together, with `more`.
+    pub(super) fn excess(&self, more: u64) -> u64 {
+        let parts = [&self.intake, &self.cache, &self.skeletons, &self.decisions];
+        let all = parts.iter().map(|part| part.load(Ordering::Relaxed));
+        all.fold(more, u64::saturating_add).saturating_sub(self.cap)
+    }
+
+    /// Bytes for which `on_full` is due at the cap.
     #[must_use]
     pub fn held(&self) -> u64 {
         let parts = [&self.intake, &self.undecided, &self.skeletons];
@@ -80,7 +89,12 @@ impl Account {
     /// Whether nothing more should be taken for it (one sixteenth under the cap).
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.pressed.load(Ordering::Relaxed) || self.held() >= self.cap - self.cap / HEADROOM_PART
+        self.pressed.load(Ordering::Relaxed) || self.is_full_with(0)
+    }
+
+    /// The same for what it holds with `more`.
+    pub(super) fn is_full_with(&self, more: u64) -> bool {
+        self.held().saturating_add(more) >= self.cap - self.cap / HEADROOM_PART
     }
 }
 

@@ -1,7 +1,9 @@
 //! Recent payload in memory, in front of the store.
 //!
-//! Blocks of one service and one frame, oldest out first: within the service at its cap, over all services at the
-//! cache's. Invariants: the charge of a block is what it holds of memory; a service's queue holds exactly its cached
+//! Blocks of one service and one frame. What idle services leave of the cache is lent: a service goes beyond its cap as long
+//! as there is room. Where there is none, it is taken back: from the service that is furthest over its cap, all that it
+//! holds counted, its oldest block first; where none is over, the oldest block of all goes. So whoever is within its cap
+//! loses nothing to whoever is not. Invariants: the charge of a block is what it holds of memory; a service's queue holds exactly its cached
 //! blocks, by position; `undecided` of an account is the sum over its cached blocks, with a block's overhead while any of
 //! its pieces is undecided. The cache decides nothing: a piece that left it is read from the store.
 
@@ -13,7 +15,7 @@ use super::refs::Ref;
 use super::services::{ServiceId, Services};
 use bytes::Bytes;
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -34,8 +36,16 @@ struct State {
     /// By frame position; the blocks of a frame by `begin`.
     frames: BTreeMap<u64, Vec<Slot>>,
     /// Position and `begin` of each service's blocks, oldest first.
-    queues: HashMap<ServiceId, VecDeque<(u64, u32)>>,
+    queues: HashMap<ServiceId, Queue>,
+    /// Services with blocks that were over their cap when the last of them came.
+    lent: BTreeSet<ServiceId>,
     total: u64,
+}
+
+#[derive(Debug)]
+struct Queue {
+    account: Arc<Account>,
+    blocks: VecDeque<(u64, u32)>,
 }
 
 #[derive(Debug)]
@@ -184,43 +194,83 @@ fn settle_one(slots: &mut [Slot], place: Ref) {
 impl State {
     fn add(&mut self, position: u64, slot: Slot, limit: u64) {
         let (charge, account) = (slot.charge(), Arc::clone(&slot.account));
-        if charge > limit || charge > account.cap {
+        let Some(pressed) = self.make_room(&account, charge, limit) else {
             account.spilled.fetch_add(slot.undecided, Ordering::Relaxed);
             return;
-        }
-        while account.cache.load(Ordering::Relaxed) + charge > account.cap {
-            let Some(undecided) = self.evict(account.id) else {
-                break;
-            };
-            account.pressed.fetch_or(undecided > 0, Ordering::Relaxed);
-        }
-        while self.total + charge > limit && self.evict_oldest() {}
+        };
+        account.pressed.fetch_or(pressed, Ordering::Relaxed);
         self.total += charge;
         account.cache.fetch_add(charge, Ordering::Relaxed);
         account
             .undecided
             .fetch_add(slot.undecided_charge(), Ordering::Relaxed);
-        self.queues
-            .entry(account.id)
-            .or_default()
-            .push_back((position, slot.begin));
+        if account.excess(0) > 0 {
+            self.lent.insert(account.id);
+        }
+        let queue = self.queues.entry(account.id).or_insert_with(|| Queue {
+            account,
+            blocks: VecDeque::new(),
+        });
+        queue.blocks.push_back((position, slot.begin));
         self.frames.entry(position).or_default().push(slot);
     }
 
+    /// Makes room for a block of so many bytes; `None` when there is none for this service. `true`: undecided payload of it
+    /// had to go, and it is full.
+    fn make_room(&mut self, account: &Account, charge: u64, limit: u64) -> Option<bool> {
+        if charge > limit {
+            return None;
+        }
+        let mut pressed = false;
+        while self.total + charge > limit {
+            match self.furthest_over(account.id, charge) {
+                Some(service) if service == account.id => {
+                    let full = account.is_full_with(charge);
+                    pressed |= self.evict(service)? > 0 && full;
+                }
+                Some(service) => self.take_back(service)?,
+                // Nobody within its cap gives to what would be a loan.
+                None if account.excess(charge) > 0 => return None,
+                None => self.evict_oldest()?,
+            }
+        }
+        Some(pressed)
+    }
+
+    /// From another service, which is pressed while some of its payload is undecided: by then its decisions would help.
+    fn take_back(&mut self, service: ServiceId) -> Option<()> {
+        let account = Arc::clone(&self.queues.get(&service)?.account);
+        let full = account.is_full_with(0);
+        let undecided = self.evict(service)?;
+        let pressed = full && undecided > 0 && account.undecided.load(Ordering::Relaxed) > 0;
+        account.pressed.fetch_or(pressed, Ordering::Relaxed);
+        Some(())
+    }
+
+    /// Of the services with blocks, the one that is furthest over its cap, with `more` bytes for `own`.
+    fn furthest_over(&self, own: ServiceId, more: u64) -> Option<ServiceId> {
+        let excess = |service: &ServiceId| {
+            let queue = self
+                .queues
+                .get(service)
+                .filter(|queue| !queue.blocks.is_empty())?;
+            let more = if *service == own { more } else { 0 };
+            Some((queue.account.excess(more), *service))
+        };
+        let own = (!self.lent.contains(&own)).then_some(&own);
+        let furthest = self.lent.iter().chain(own).filter_map(excess).max();
+        furthest.and_then(|(excess, service)| (excess > 0).then_some(service))
+    }
+
     /// Lets the oldest block of all go.
-    fn evict_oldest(&mut self) -> bool {
-        let oldest = self
-            .frames
-            .values()
-            .next()
-            .and_then(|slots| slots.first())
-            .map(|slot| slot.account.id);
-        oldest.is_some_and(|service| self.evict(service).is_some())
+    fn evict_oldest(&mut self) -> Option<()> {
+        let oldest = self.frames.values().next()?.first()?.account.id;
+        self.evict(oldest).map(|_| ())
     }
 
     /// Lets the oldest block of a service go; its undecided bytes, or `None` when there is no block.
     fn evict(&mut self, service: ServiceId) -> Option<u64> {
-        let (position, begin) = self.queues.get_mut(&service)?.pop_front()?;
+        let (position, begin) = self.pop(service)?;
         let slots = self.frames.get_mut(&position)?;
         let slot = slots.remove(slots.binary_search_by_key(&begin, |slot| slot.begin).ok()?);
         if slots.is_empty() {
@@ -237,6 +287,15 @@ impl State {
             account.pressed.store(false, Ordering::Relaxed);
         }
         Some(slot.undecided)
+    }
+
+    fn pop(&mut self, service: ServiceId) -> Option<(u64, u32)> {
+        let queue = self.queues.get_mut(&service)?;
+        let block = queue.blocks.pop_front();
+        if queue.blocks.is_empty() {
+            self.lent.remove(&service);
+        }
+        block
     }
 }
 
@@ -264,6 +323,10 @@ mod tests {
 
     /// Caps: `a` and `b` 1000 bytes each, `big` 5000.
     const NAMES: [&str; 3] = ["a", "b", "big"];
+    const CAPS: [u64; 3] = [1000, 1000, 5000];
+    /// What they hold beside the cache.
+    const OTHERS: [u64; 3] = [300, 0, 0];
+    const IDS: [u32; 3] = [2, 3, 1];
     const LIMIT: u64 = 4000;
 
     /// A block as the model sees it: what it is charged and what of it is undecided.
@@ -303,18 +366,28 @@ mod tests {
             self.spilled[block.service] += block.undecided;
         }
 
+        /// By how much a service with blocks would be over its cap.
+        fn excess(&self, service: usize, own: usize, charge: u64) -> Option<u64> {
+            let held = self.charged(Some(service));
+            let more = if service == own { charge } else { 0 };
+            let over = (held + OTHERS[service] + more).saturating_sub(CAPS[service]);
+            (held > 0 && over > 0).then_some(over)
+        }
+
         fn insert(&mut self, block: Model) {
-            let charge = block.length + BLOCK_OVERHEAD;
-            let cap = [1000, 1000, 5000][block.service];
-            if charge > cap || charge > LIMIT {
-                self.spilled[block.service] += block.undecided;
-                return;
-            }
-            while self.charged(Some(block.service)) + charge > cap {
-                self.evict(Some(block.service));
+            let (own, charge) = (block.service, block.length + BLOCK_OVERHEAD);
+            let spill = |oracle: &mut Self| oracle.spilled[own] += block.undecided;
+            if charge > LIMIT {
+                return spill(self);
             }
             while self.charged(None) + charge > LIMIT {
-                self.evict(None);
+                let over =
+                    |service| Some((self.excess(service, own, charge)?, IDS[service], service));
+                match (0..3).filter_map(over).max() {
+                    Some((.., service)) => self.evict(Some(service)),
+                    None if OTHERS[own] + charge > CAPS[own] => return spill(self),
+                    None => self.evict(None),
+                }
             }
             self.blocks.push(block);
         }
@@ -385,7 +458,7 @@ mod tests {
             });
             begin += bytes.len() as u32;
             made.push(Block {
-                service: ServiceId([2, 3, 1][service]),
+                service: ServiceId(IDS[service]),
                 bytes,
                 pieces: lengths.len() as u32,
             });
@@ -448,8 +521,10 @@ mod tests {
         fn accounts_agree_with_a_plain_list(steps in prop::collection::vec(step(), 1..40)) {
             let services = Arc::new(Services::new(&memory(OnFull::Spill)));
             for (index, name) in NAMES.iter().enumerate() {
-                assert_eq!(services.intern(name).0 as usize, [2, 3, 1][index]);
+                assert_eq!(services.intern(name).0 as usize, IDS[index] as usize);
             }
+            let skeletons = &services.account(ServiceId(IDS[0])).skeletons;
+            skeletons.store(OTHERS[0], Ordering::Relaxed);
             let cache = Cache::new(LIMIT, Arc::clone(&services));
             let (mut oracle, mut frames) = (Oracle::default(), Vec::new());
             for (n, step) in steps.iter().enumerate() {
@@ -464,8 +539,54 @@ mod tests {
                 check(&cache, &services, &oracle, &frames);
             }
             drop(cache);
+            skeletons.store(0, Ordering::Relaxed);
             prop_assert!(services.all().iter().all(|a| a.held() == 0 && a.cache.load(Ordering::Relaxed) == 0));
         }
+    }
+
+    /// A block of one piece, of so many bytes as it is charged.
+    fn block(service: ServiceId, charge: usize) -> Block {
+        let piece = vec![0; charge - BLOCK_OVERHEAD as usize - PIECE_HEADER];
+        Block {
+            service,
+            bytes: body_of(&[&piece]),
+            pieces: 1,
+        }
+    }
+
+    #[test]
+    fn what_is_idle_is_lent_and_taken_back_from_the_furthest_over() {
+        let services = Arc::new(Services::new(&memory(OnFull::Refuse)));
+        let [a, b, c] = ["a", "b", "c"].map(|name| services.intern(name));
+        let cache = Cache::new(LIMIT, Arc::clone(&services));
+        let mut position = 0;
+        let mut insert = |service, charge| {
+            position += 10_000;
+            cache.insert(std::iter::once((position, vec![block(service, charge)])));
+        };
+        let check = |expected: [u64; 3], pressed: [bool; 3]| {
+            let accounts = [a, b, c].map(|service| services.account(service));
+            let held = accounts.each_ref().map(|a| a.cache.load(Ordering::Relaxed));
+            let found = accounts.map(|a| a.pressed.load(Ordering::Relaxed));
+            assert_eq!((held, found), (expected, pressed));
+        };
+        (0..5).for_each(|_| insert(a, 500));
+        check([2500, 0, 0], [false; 3]);
+        (0..3).for_each(|_| insert(b, 500));
+        check([2500, 1500, 0], [false; 3]);
+        // `a` is the furthest over; then both are by as much, and the later one gives.
+        insert(c, 500);
+        check([2000, 1500, 500], [true, false, false]);
+        insert(c, 500);
+        check([1500, 1500, 1000], [true, false, false]);
+        insert(c, 400);
+        check([1500, 1000, 1400], [true, true, false]);
+        // Who would be the furthest over gives itself.
+        insert(c, 1000);
+        check([1500, 1000, 1400], [true, true, true]);
+        // Nobody within its cap gives anything for a loan.
+        insert(b, 3900);
+        check([1000, 0, 1000], [true, false, true]);
     }
 
     #[test]

@@ -25,8 +25,8 @@ pub(crate) struct Left {
     pub(crate) places: Option<Vec<PackedRef>>,
 }
 
-/// Map entry, control byte and load factor of `hashbrown`.
-const ENTRY_BYTES: u64 = 128;
+/// Map entry and control byte of `hashbrown`, as they are when the map has just grown: seven sixteenths full.
+const ENTRY_BYTES: u64 = ((size_of::<(u128, Left)>() + 1) * 16 / 7) as u64;
 
 impl Left {
     /// What a drop of this process left.

@@ -1,7 +1,8 @@
 //! What has been decided within the late window: an exact map, bounded in bytes.
 //!
 //! A late piece follows the decision of its trace for the window after the trace's last piece. When the map is full the
-//! oldest entries are forgotten early and counted: their ids would be new again. Where late evidence may bring a dropped
+//! oldest entries of the service that has most of it are forgotten early and counted: their ids would be new again. So a
+//! service has what others leave, and a busy one takes nothing from a quiet one. Where late evidence may bring a dropped
 //! trace back, its pieces are remembered with it (`left`).
 
 use super::left::Left;
@@ -25,14 +26,27 @@ pub(crate) struct Remembered {
     pub(crate) service: ServiceId,
 }
 
-/// Map entry, control byte and load factor of `hashbrown`, and the queue's entry.
-const ENTRY_BYTES: u64 = 96;
+/// Map entry and control byte of `hashbrown`, and the queue's entry, as they are when both have just grown: the map is seven
+/// sixteenths full, the queue half.
+const ENTRY_BYTES: u64 =
+    ((size_of::<(u128, Remembered)>() + 1) * 16 / 7 + 2 * size_of::<([u64; 2], u32)>()) as u64;
+/// A map or queue that is less than this part full gives memory back.
+const SPARSE_PART: usize = 4;
+/// ...but for what is not worth it.
+const SMALL: usize = 1024;
+/// What is forgotten at once, as a part of what is remembered.
+const STRETCH_PART: usize = 1024;
+
+/// Ids of one service in order of decision, each with its last second; one whose trace got a piece since is put back at the
+/// end. Ids of which the service is another one by now may be among them.
+type Queue = VecDeque<([u64; 2], u32)>;
 
 #[derive(Debug)]
 pub(crate) struct DecisionMemory {
     decided: HashMap<u128, Remembered, foldhash::fast::RandomState>,
-    /// In order of decision; an entry whose trace got a piece since is put back at the end.
-    queue: VecDeque<([u64; 2], u32)>,
+    queues: HashMap<ServiceId, Queue, foldhash::fast::RandomState>,
+    /// Bytes of each service.
+    held: HashMap<ServiceId, u64, foldhash::fast::RandomState>,
     window: u32,
     limit: u64,
     /// Where dropped traces lie.
@@ -49,7 +63,8 @@ impl DecisionMemory {
     pub(crate) fn new(window: u32, limit: u64) -> Self {
         Self {
             decided: HashMap::default(),
-            queue: VecDeque::new(),
+            queues: HashMap::default(),
+            held: HashMap::default(),
             window,
             limit: limit.max(ENTRY_BYTES),
             left: HashMap::default(),
@@ -75,15 +90,22 @@ impl DecisionMemory {
             self.charge(old.service, -signed(ENTRY_BYTES + moved));
         }
         self.charge(service, signed(ENTRY_BYTES + moved));
-        #[allow(clippy::cast_possible_truncation, reason = "the two halves")]
-        self.queue
-            .push_back(([id as u64, (id >> 64) as u64], last_second));
+        let queue = self.queues.entry(service).or_default();
+        queue.push_back((halves(id), last_second));
         self.forget_excess();
     }
 
+    /// Forgets in stretches, so that the services are not compared for each id.
     fn forget_excess(&mut self) {
-        while self.bytes() > self.limit && !self.queue.is_empty() {
-            self.forget_oldest();
+        while self.bytes() > self.limit {
+            let bytes = self.held.iter().map(|(service, bytes)| (*bytes, *service));
+            let Some((_, service)) = bytes.max() else {
+                return;
+            };
+            let stretch = 1 + self.decided.len() / STRETCH_PART;
+            if !(0..stretch).all(|_| self.forget_oldest(service)) {
+                self.held.remove(&service);
+            }
         }
     }
 
@@ -128,10 +150,22 @@ impl DecisionMemory {
         }
     }
 
-    fn forget_oldest(&mut self) {
-        if let Some((id, _)) = self.queue.pop_front() {
-            self.forgotten += u64::from(self.remove(whole(id)));
+    /// Forgets what was decided first for a service; `false` when nothing is left.
+    fn forget_oldest(&mut self, service: ServiceId) -> bool {
+        let oldest = self.queues.get_mut(&service).and_then(VecDeque::pop_front);
+        let Some((id, _)) = oldest else {
+            return false;
+        };
+        let id = whole(id);
+        if self.is_of(id, service) {
+            self.forgotten += u64::from(self.remove(id));
         }
+        true
+    }
+
+    fn is_of(&self, id: u128, service: ServiceId) -> bool {
+        let remembered = self.decided.get(&id);
+        remembered.is_some_and(|remembered| remembered.service == service)
     }
 
     fn remove(&mut self, id: u128) -> bool {
@@ -145,6 +179,8 @@ impl DecisionMemory {
 
     fn charge(&mut self, service: ServiceId, bytes: i64) {
         *self.charges.entry(service).or_default() += bytes;
+        let held = self.held.entry(service).or_default();
+        *held = held.saturating_add_signed(bytes);
     }
 
     /// Bytes by service, more or fewer since the last call.
@@ -165,23 +201,36 @@ impl DecisionMemory {
 
     /// Forgets what is over at `second`.
     pub(crate) fn expire(&mut self, second: u32) {
-        while let Some((id, queued)) = self.queue.front().copied()
+        let mut queues = std::mem::take(&mut self.queues);
+        for (service, queue) in &mut queues {
+            self.expire_queue(*service, queue, second);
+        }
+        queues.retain(|_, queue| !queue.is_empty());
+        queues.values_mut().for_each(shrink);
+        self.held.retain(|_, bytes| *bytes > 0);
+        self.queues = queues;
+        if is_sparse(self.decided.len(), self.decided.capacity()) {
+            self.decided.shrink_to(2 * self.decided.len());
+        }
+    }
+
+    fn expire_queue(&mut self, service: ServiceId, queue: &mut Queue, second: u32) {
+        while let Some((id, queued)) = queue.front().copied()
             && queued.saturating_add(self.window) < second
         {
-            self.queue.pop_front();
+            queue.pop_front();
             let id = whole(id);
-            let Some(last) = self
+            if !self.is_of(id, service) {
+                continue;
+            }
+            let last = self
                 .decided
                 .get(&id)
-                .map(|remembered| remembered.last_second)
-            else {
-                continue;
-            };
+                .map_or(0, |remembered| remembered.last_second);
             if last.saturating_add(self.window) < second {
                 self.remove(id);
             } else if last > queued {
-                #[allow(clippy::cast_possible_truncation, reason = "the two halves")]
-                self.queue.push_back(([id as u64, (id >> 64) as u64], last));
+                queue.push_back((halves(id), last));
             }
         }
     }
@@ -195,8 +244,23 @@ impl DecisionMemory {
     }
 }
 
+fn shrink(queue: &mut Queue) {
+    if is_sparse(queue.len(), queue.capacity()) {
+        queue.shrink_to(2 * queue.len());
+    }
+}
+
+fn is_sparse(len: usize, capacity: usize) -> bool {
+    len.max(SMALL) < capacity / SPARSE_PART
+}
+
 fn signed(bytes: u64) -> i64 {
     bytes.cast_signed()
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the two halves")]
+fn halves(id: u128) -> [u64; 2] {
+    [id as u64, (id >> 64) as u64]
 }
 
 fn whole(id: [u64; 2]) -> u128 {
@@ -238,12 +302,88 @@ mod tests {
         assert_eq!((memory.len(), memory.forgotten), (0, 0));
     }
 
+    /// Bytes of the allocations.
+    fn allocated(memory: &DecisionMemory) -> u64 {
+        let queues = memory
+            .queues
+            .values()
+            .map(VecDeque::capacity)
+            .sum::<usize>();
+        let maps = memory.decided.allocation_size() + memory.left.allocation_size();
+        (maps + queues * size_of::<([u64; 2], u32)>()) as u64
+    }
+
+    /// Whatever the number of ids, what is charged is not less than what is allocated, nor twice as much.
+    #[test]
+    fn what_is_charged_is_what_is_allocated() {
+        let mut memory = DecisionMemory::new(10, u64::MAX);
+        for id in 1..=150_000_u32 {
+            memory.insert(TraceId(u128::from(id)), remembered(id % 2 == 0, 0, id % 3));
+            if id > 1000 && (id % 997 == 0 || (id.ilog2() != (id - 3).ilog2())) {
+                let (charged, held) = (memory.bytes(), allocated(&memory));
+                assert!(
+                    held <= charged && charged <= 2 * held,
+                    "{id}: {held} of {charged}"
+                );
+            }
+        }
+        assert!((1..=3000).all(|id| memory.late(TraceId(id), 10).is_some()));
+        memory.expire(12);
+        assert_eq!(memory.len(), 3000);
+        let (charged, held) = (memory.bytes(), allocated(&memory));
+        assert!(
+            held <= 4 * charged,
+            "{held} of {charged} after most are gone"
+        );
+    }
+
     #[test]
     fn is_bounded_in_bytes() {
         let mut memory = DecisionMemory::new(10, 10 * ENTRY_BYTES);
         (1..=25).for_each(|id| memory.insert(TraceId(id), remembered(true, 0, 0)));
         assert_eq!((memory.len(), memory.forgotten), (10, 15));
         assert!(memory.late(TraceId(25), 1).is_some());
+    }
+
+    #[test]
+    fn a_busy_service_takes_nothing_from_a_quiet_one() {
+        let mut memory = DecisionMemory::new(10, 100 * ENTRY_BYTES);
+        (1..=20).for_each(|id| memory.insert(TraceId(id), remembered(true, 0, 1)));
+        // What is idle is lent...
+        (100..180).for_each(|id| memory.insert(TraceId(id), remembered(true, 0, 2)));
+        assert_eq!((memory.len(), memory.forgotten), (100, 0));
+        (200..1000).for_each(|id| memory.insert(TraceId(id), remembered(true, 0, 2)));
+        let known = |memory: &mut DecisionMemory, ids: std::ops::RangeInclusive<u128>| {
+            ids.filter(|id| memory.late(TraceId(*id), 1).is_some())
+                .count()
+        };
+        assert_eq!(known(&mut memory, 1..=20), 20);
+        assert_eq!(known(&mut memory, 920..=999), 80, "its own newest");
+        // ...and taken back, down to the same for both.
+        (2000..2100).for_each(|id| memory.insert(TraceId(id), remembered(true, 0, 1)));
+        assert_eq!(known(&mut memory, 2050..=2099), 50);
+        assert_eq!(known(&mut memory, 950..=999), 50);
+        assert_eq!(memory.len(), 100);
+        memory.expire(100);
+        assert_eq!(
+            (memory.len(), memory.queues.len(), memory.held.len()),
+            (0, 0, 0)
+        );
+    }
+
+    /// An id that another service has by now is not forgotten with the one that had it.
+    #[test]
+    fn an_id_goes_with_its_service() {
+        let mut memory = DecisionMemory::new(10, 4 * ENTRY_BYTES);
+        memory.insert(TraceId(1), remembered(true, 0, 1));
+        memory.insert(TraceId(1), remembered(true, 5, 2));
+        (2..=4).for_each(|id| memory.insert(TraceId(id), remembered(true, 5, 1)));
+        memory.insert(TraceId(5), remembered(true, 5, 1));
+        assert_eq!((memory.len(), memory.forgotten), (4, 1));
+        assert!(memory.late(TraceId(1), 6).is_some());
+        assert!(memory.late(TraceId(2), 6).is_none());
+        memory.expire(11);
+        assert_eq!(memory.len(), 4);
     }
 
     #[test]
@@ -271,7 +411,7 @@ mod tests {
         check(&mut memory, &[(1, 0), (2, 2)]);
         memory.insert(TraceId(3), remembered(true, 6, 3));
         memory.insert(TraceId(4), remembered(true, 20, 3));
-        check(&mut memory, &[(1, 0), (2, 1), (3, 2)]);
+        check(&mut memory, &[(1, 0), (2, 2), (3, 1)]);
         memory.expire(100);
         check(&mut memory, &[(1, 0), (2, 0), (3, 0)]);
         assert_eq!(memory.len(), 0);

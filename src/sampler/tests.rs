@@ -22,6 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+mod accounts;
 mod budgets;
 mod calls;
 mod front;
@@ -130,20 +131,20 @@ impl Rig {
         policies: Vec<PolicySpec>,
         change: impl Fn(&mut SamplerSettings),
     ) -> Self {
-        Self::open_all(front, &[], settings, now, policies, change)
+        let memory = memory_settings();
+        Self::open_all((front, &[]), &memory, settings, now, policies, change)
     }
 
     #[allow(clippy::too_many_lines, reason = "opens all parts, one after another")]
     fn open_all(
-        front: Arc<Chain>,
-        modes: &[(&str, ServiceMode)],
+        (front, modes): (Arc<Chain>, &[(&str, ServiceMode)]),
+        memory: &MemorySettings,
         settings: &LogSettings,
         now: u64,
         policies: Vec<PolicySpec>,
         change: impl Fn(&mut SamplerSettings),
     ) -> Self {
         let clock = Arc::new(ManualClock::at(now));
-        let memory = memory_settings();
         let mut builder = AtomsBuilder::default();
         let program = Compiler::new(&mut builder, Semantics::default())
             .compile(&policies)
@@ -179,7 +180,7 @@ impl Rig {
         let (wait, idle) = (sampler.decision_wait, sampler.idle);
         let open = OpenSampler::open(&directory, sampler, &["sink".into()]).unwrap();
         let (beyond, stamp) = open.resume_after();
-        let services = Arc::new(Services::new(&memory));
+        let services = Arc::new(Services::new(memory));
         let modes = Arc::new(ServiceModes::new(modes.iter().copied(), &services, false));
         let at = OpenAt { beyond, stamp };
         let log = SpanLog::open(

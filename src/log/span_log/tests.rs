@@ -343,8 +343,9 @@ fn log_time_begins_at_the_wall_clock_and_stands_still_while_down() {
 #[test]
 fn a_full_service_is_refused_and_only_it_until_its_traces_are_decided() {
     let mut setup = Setup::default();
-    setup.memory.on_full = OnFull::Refuse;
-    setup.memory.per_service = vec![("noisy".to_owned(), 8000)];
+    // Of this one alone, whatever holds for others.
+    setup.memory.on_full_of = vec![("noisy".to_owned(), OnFull::Refuse)];
+    setup.memory.per_service = vec![("noisy".to_owned(), 8000), ("lax".to_owned(), 600)];
     let opened = setup.open();
     let mut feed = opened.log.feed(0);
     let body = [7; 500];
@@ -373,6 +374,9 @@ fn a_full_service_is_refused_and_only_it_until_its_traces_are_decided() {
         taken.len()
     );
     opened.append("quiet", 0, &[&body]).unwrap();
+    for _ in 0..5 {
+        opened.append("lax", 0, &[&body]).unwrap();
+    }
     assert_eq!(
         opened.count("noisy", |a| a.refused.load(Ordering::Relaxed)),
         1
@@ -392,7 +396,10 @@ fn a_full_service_is_refused_and_only_it_until_its_traces_are_decided() {
 
 #[test]
 fn spilled_payload_is_read_from_the_store() {
-    let mut setup = Setup::default();
+    let mut setup = Setup {
+        cache: 8200,
+        ..Setup::default()
+    };
     setup.memory.per_service = vec![("noisy".to_owned(), 8000)];
     let opened = setup.open();
     let quiet = opened.append("quiet", 0, &[b"stays"]).unwrap();

@@ -15,8 +15,9 @@ const MODES: [(&str, ServiceMode); 2] = [
 const SERVICES: [&str; 3] = ["tail", "head", "off"];
 
 fn start(place: &Path, now: u64, modes: &[(&str, ServiceMode)]) -> Rig {
-    let (front, settings) = (Arc::default(), log_settings(place));
-    let rig = Rig::open_all(front, modes, &settings, now, policies(), |settings| {
+    let (settings, memory) = (log_settings(place), memory_settings());
+    let all = (Arc::default(), modes);
+    let rig = Rig::open_all(all, &memory, &settings, now, policies(), |settings| {
         settings.late_evidence = vec![0];
     });
     rig.clock.advance(1);
