@@ -136,7 +136,7 @@ fn rows() -> Vec<Row> {
 struct Null;
 
 impl Submit for Null {
-    fn submit(&self, _: SourceId, request: bytes::Bytes) -> Submitted<'_> {
+    fn submit(&self, _: SourceId, _: Signal, request: bytes::Bytes) -> Submitted<'_> {
         drop(request);
         Box::pin(std::future::ready(Ok(Accepted::default())))
     }
@@ -372,6 +372,7 @@ async fn null_sink(port: &str) {
         .expect("the port");
     let destination = Destination {
         source: SourceId::of("null"),
+        logs: false,
         submit: Arc::new(Null),
         budget: IntakeBudget::new(256 << 20),
         stats: Arc::default(),

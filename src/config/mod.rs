@@ -35,6 +35,7 @@ mod leaves;
 mod limiting;
 mod load;
 mod local_exporter;
+mod logs_pipelines;
 mod long_traces;
 mod memory;
 mod merge;

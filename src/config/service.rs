@@ -259,6 +259,7 @@ fn instance(wired: Wired, shared: &shared::Shared) -> Option<PipelineSettings> {
     let Wired {
         name,
         receivers,
+        logs,
         front,
         sampler,
         back,
@@ -269,6 +270,7 @@ fn instance(wired: Wired, shared: &shared::Shared) -> Option<PipelineSettings> {
     Some(PipelineSettings {
         name,
         receivers,
+        logs,
         front,
         sampler: shared::finish(sampler?, shared),
         back,

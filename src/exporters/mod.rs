@@ -51,7 +51,7 @@ pub use build::build;
 pub(crate) use cursor::{Cursor, IN_FLIGHT_BYTES};
 pub(crate) use deliver::Deliverer;
 pub use error::ExporterError;
-pub use kafka::KafkaExporterSettings;
+pub use kafka::{KafkaExporterSettings, TopicSettings};
 pub(crate) use notation::{Notation, names_of};
 pub(crate) use outbound::Outbound;
 pub use retry::{Backoff, RetrySettings};

@@ -12,6 +12,7 @@ mod fields;
 mod halves;
 mod ids;
 pub mod json;
+mod log_record;
 #[cfg(test)]
 pub(crate) mod oracle;
 mod partition;
@@ -21,6 +22,7 @@ mod sampled_state;
 mod sampling;
 mod scan;
 mod scrub;
+mod signal;
 mod singular;
 mod span;
 mod span_count;
@@ -46,9 +48,10 @@ pub use sampling::SamplingState;
 pub(crate) use sampling::{
     ALWAYS, NEVER, randomness_of, share_of, threshold_of, threshold_with_precision,
 };
-pub use scan::{Scan, scan};
+pub use scan::{Scan, scan, scan_as};
 pub(crate) use scan::{SpanPlace, index};
 pub(crate) use scrub::scrub;
+pub use signal::Signal;
 pub(crate) use singular::singular_fields;
 pub(crate) use span::Trusting;
 pub use span::{Blind, STATUS_ERROR, SpanBytes, SpanError, SpanHead, Visitor};

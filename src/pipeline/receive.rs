@@ -21,7 +21,7 @@ pub(super) struct Bound {
 
 enum Server {
     Grpc(OtlpGrpc),
-    Http(OtlpHttp),
+    Http(Box<OtlpHttp>),
 }
 
 /// Where all receivers of a process deliver to.
@@ -31,6 +31,8 @@ pub(super) struct Intakes {
     /// In front of it, by receivers that redact.
     pub(super) redacting: Vec<(String, Arc<dyn Submit>)>,
     pub(super) budget: IntakeBudget,
+    /// Receivers whose logs are taken.
+    pub(super) logs: Vec<String>,
     /// By receiver.
     pub(super) stats: Vec<(String, Arc<ReceiverStats>)>,
 }
@@ -46,6 +48,7 @@ impl Intakes {
         let submit = redacting.map_or(&self.submit, |(_, submit)| submit);
         Destination {
             source: SourceId::of(receiver),
+            logs: self.logs.iter().any(|id| id == receiver),
             submit: submit.clone(),
             budget: self.budget.clone(),
             stats: stats.unwrap_or_default(),
@@ -73,10 +76,8 @@ pub(super) async fn bind_all(
         }
         if let Some(settings) = &receiver.http {
             let listener = bind(&settings.endpoint).await?;
-            let server = Server::Http(OtlpHttp::new(
-                settings.clone(),
-                into.destination(&receiver.id),
-            )?);
+            let http = OtlpHttp::new(settings.clone(), into.destination(&receiver.id))?;
+            let server = Server::Http(Box::new(http));
             bound.push(Bound::new(
                 server,
                 listener,

@@ -145,6 +145,11 @@ fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Result<Inta
         submit,
         redacting,
         budget: IntakeBudget::new(budgets.intake),
+        logs: config
+            .instances
+            .iter()
+            .flat_map(|pipeline| pipeline.logs.iter().cloned())
+            .collect(),
         stats: receiver_stats(config, first_receiver(config)),
     })
 }
@@ -372,7 +377,7 @@ impl Pipeline {
                 && sampler
                     .deliveries
                     .iter()
-                    .all(|delivery| delivery.awaiting() == 0)
+                    .all(|delivery| delivery.awaiting() + delivery.awaiting_records() == 0)
         })
     }
 

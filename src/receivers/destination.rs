@@ -1,7 +1,9 @@
 //! Where a receiver's requests go: the [`Submit`] behind it, the budget they are charged to, the counters.
 
 use super::stats::{ReceiverStats, RefusalReason, Transport};
-use crate::otlp::{Accepted, IntakeBudget, Refusal, Reservation, SourceId, Submit, count_spans};
+use crate::otlp::{
+    Accepted, IntakeBudget, Refusal, Reservation, Signal, SourceId, Submit, count_spans,
+};
 use bytes::Bytes;
 use std::fmt;
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use tokio_util::task::TaskTracker;
 pub struct Destination {
     /// The receiver's id in the config.
     pub source: SourceId,
+    /// Log records are taken, too: a pipeline asks for them.
+    pub logs: bool,
     /// Takes the requests.
     pub submit: Arc<dyn Submit>,
     /// Bytes in flight, shared by all receivers.
@@ -36,13 +40,13 @@ impl Destination {
         &self,
         tasks: &TaskTracker,
         transport: Transport,
-        request: Bytes,
-        held: Reservation,
+        signal: Signal,
+        (request, held): (Bytes, Reservation),
     ) -> Result<Accepted, Refusal> {
         let this = self.clone();
         tasks
             .spawn(async move {
-                let answer = this.submit_counted(transport, request).await;
+                let answer = this.submit_counted(transport, signal, request).await;
                 drop(held);
                 answer
             })
@@ -54,16 +58,23 @@ impl Destination {
     pub(super) async fn submit_counted(
         &self,
         transport: Transport,
+        signal: Signal,
         request: Bytes,
     ) -> Result<Accepted, Refusal> {
         let stats = self.stats.of(transport);
-        let answer = self.submit.submit(self.source, request.clone()).await;
+        let submitted = self.submit.submit(self.source, signal, request.clone());
+        let answer = submitted.await;
         match &answer {
-            Ok(accepted) => {
-                stats.count_accepted(request.len() as u64, accepted.spans, accepted.rejected)
-            }
+            Ok(accepted) => stats.count_accepted(
+                signal,
+                request.len() as u64,
+                accepted.spans,
+                accepted.rejected,
+            ),
             Err(refusal) => {
-                stats.count_refused(RefusalReason::from(refusal), count_spans(&request))
+                // Spans and log records lie equally deep, in fields of the same numbers.
+                let leaves = count_spans(&request);
+                stats.count_refused(RefusalReason::from(refusal), signal, leaves);
             }
         }
         answer

@@ -5,7 +5,7 @@
 use super::fault::Fault;
 use super::grpc_answer::LOG_RETRY;
 use super::rpc_status::RpcStatus;
-use crate::otlp::{Accepted, Refusal, export_response};
+use crate::otlp::{Accepted, Refusal, Signal, export_response};
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
@@ -37,14 +37,19 @@ impl Encoding {
 pub(super) type Answer = Response<Full<Bytes>>;
 
 /// The answer to a request that was taken.
-pub(super) fn accepted(encoding: Encoding, answer: &Accepted) -> Answer {
+pub(super) fn accepted(signal: Signal, encoding: Encoding, answer: &Accepted) -> Answer {
     let body = match encoding {
         Encoding::Protobuf => export_response(answer),
         Encoding::Json if answer.rejected == 0 && answer.reason.is_empty() => {
             Bytes::from_static(br#"{"partialSuccess":{}}"#)
         }
         Encoding::Json => {
-            let partial = json!({"rejectedSpans": answer.rejected.to_string(), "errorMessage": answer.reason});
+            let rejected = match signal {
+                Signal::Traces => "rejectedSpans",
+                Signal::Logs => "rejectedLogRecords",
+            };
+            let partial =
+                json!({rejected: answer.rejected.to_string(), "errorMessage": answer.reason});
             json!({"partialSuccess": partial}).to_string().into()
         }
     };

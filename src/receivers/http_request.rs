@@ -3,12 +3,15 @@
 use super::http_answer::{Encoding, NotTraces};
 use super::inflate::Coding;
 use super::settings::{ContentEncoding, OtlpHttpSettings};
+use crate::otlp::Signal;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, Method, Request};
 
 /// How the body is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
+    /// What the path says it is.
+    pub(super) signal: Signal,
     pub(super) encoding: Encoding,
     /// `None`: not compressed.
     pub(super) coding: Option<Coding>,
@@ -18,10 +21,16 @@ pub(super) struct Form {
 pub(super) fn form_of<B>(
     request: &Request<B>,
     settings: &OtlpHttpSettings,
+    logs: bool,
 ) -> Result<Form, NotTraces> {
-    if request.uri().path() != settings.traces_url_path {
+    let path = request.uri().path();
+    let signal = if path == settings.traces_url_path {
+        Signal::Traces
+    } else if logs && path == settings.logs_url_path {
+        Signal::Logs
+    } else {
         return Err(NotTraces::Path);
-    }
+    };
     if request.method() != Method::POST {
         return Err(NotTraces::Method);
     }
@@ -30,7 +39,11 @@ pub(super) fn form_of<B>(
     if !settings.compression_algorithms.contains(&named) {
         return Err(NotTraces::ContentEncoding);
     }
-    Ok(Form { encoding, coding })
+    Ok(Form {
+        signal,
+        encoding,
+        coding,
+    })
 }
 
 /// Parameters such as `charset` are of no interest: JSON is UTF-8.
@@ -90,12 +103,18 @@ mod tests {
             }
             let request = request.body(()).unwrap();
             assert_eq!(
-                form_of(&request, &OtlpHttpSettings::default()),
+                form_of(&request, &OtlpHttpSettings::default(), false),
                 expected,
                 "{method} {path} {headers:?}"
             );
         };
-        let form = |encoding, coding| Ok(Form { encoding, coding });
+        let form = |encoding, coding| {
+            Ok(Form {
+                signal: Signal::Traces,
+                encoding,
+                coding,
+            })
+        };
         let protobuf = ("content-type", "application/x-protobuf");
         let json = ("content-type", "application/json");
         check(
@@ -186,13 +205,13 @@ mod tests {
             let request = Request::post("/v1/traces").header("content-type", "application/json");
             request.header("content-encoding", coding).body(()).unwrap()
         };
-        assert!(form_of(&request("gzip"), &settings).is_ok());
+        assert!(form_of(&request("gzip"), &settings, false).is_ok());
         assert_eq!(
-            form_of(&request("zstd"), &settings),
+            form_of(&request("zstd"), &settings, false),
             Err(NotTraces::ContentEncoding)
         );
         assert_eq!(
-            form_of(&request("identity"), &settings),
+            form_of(&request("identity"), &settings, false),
             Err(NotTraces::ContentEncoding)
         );
     }

@@ -35,7 +35,7 @@ pub use error::ReceiverError;
 pub use in_process::InProcess;
 #[cfg(feature = "kafka")]
 pub use kafka::KafkaReceiver;
-pub use kafka::{InitialOffset, KafkaReceiverSettings, KafkaStats, Strategy};
+pub use kafka::{InitialOffset, KafkaReceiverSettings, KafkaStats, Strategy, Topics};
 pub use listener::bind;
 pub use otlp_grpc::OtlpGrpc;
 pub use otlp_http::OtlpHttp;

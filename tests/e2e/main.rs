@@ -16,6 +16,7 @@ mod exporters;
 mod instrumentations;
 mod late_evidence;
 mod leaving;
+mod logs;
 mod long_traces;
 mod pipelines;
 mod processors;

@@ -2,8 +2,8 @@
 
 use super::seconds_between;
 use crate::admin::inventory::{
-    AWAITING, FAILED_SPANS, FAILURES, IN_FLIGHT, LAG_BYTES, LAG_SECONDS, LAST_ERROR,
-    REJECTED_SPANS, RETRIES, SENT_SPANS,
+    AWAITING, FAILED_RECORDS, FAILED_SPANS, FAILURES, IN_FLIGHT, LAG_BYTES, LAG_SECONDS,
+    LAST_ERROR, REJECTED_RECORDS, REJECTED_SPANS, RETRIES, SENT_RECORDS, SENT_SPANS,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::{SamplerSource, Sources};
@@ -16,6 +16,9 @@ pub(super) fn fill(page: &Page, sources: &Sources, samplers: &[SamplerSource], n
         page.count(&SENT_SPANS, &[id], counts.sent_spans);
         page.count(&FAILED_SPANS, &[id], counts.failed_spans);
         page.count(&REJECTED_SPANS, &[id], counts.rejected_spans);
+        page.count(&SENT_RECORDS, &[id], counts.sent_records);
+        page.count(&FAILED_RECORDS, &[id], counts.failed_records);
+        page.count(&REJECTED_RECORDS, &[id], counts.rejected_records);
         page.count(&RETRIES, &[id], counts.retries);
         page.amount(&FAILURES, &[id], counts.consecutive_failures);
         page.amount(&IN_FLIGHT, &[id], counts.in_flight_bytes);

@@ -123,7 +123,11 @@ const PIPELINE: Shape = Block(&[
 const SERVICE: Shape = Block(&[
     Key::new("telemetry", TELEMETRY, "Our own log and metrics."),
     Key::new("extensions", Many(&Text), "Ids of extensions."),
-    Key::new("pipelines", Named(&PIPELINE), "`traces` or `traces/name`."),
+    Key::new(
+        "pipelines",
+        Named(&PIPELINE),
+        "`traces`, `traces/name`, `logs` or `logs/name`.",
+    ),
 ]);
 
 pub(crate) const ROOT: Shape = Block(&[

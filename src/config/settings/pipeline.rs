@@ -30,6 +30,8 @@ pub struct PipelineSettings {
     pub name: String,
     /// Ids of receivers, each once.
     pub receivers: Vec<String>,
+    /// Of these, the receivers whose logs join the traces: those of the `logs` pipeline with the same `tail_sampling`.
+    pub logs: Vec<String>,
     /// Processors before `tail_sampling`, in their order.
     pub front: Vec<ProcessorSettings>,
     /// The `tail_sampling` of this pipeline.
