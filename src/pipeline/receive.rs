@@ -20,7 +20,7 @@ pub(super) struct Bound {
 }
 
 enum Server {
-    Grpc(OtlpGrpc),
+    Grpc(Box<OtlpGrpc>),
     Http(Box<OtlpHttp>),
 }
 
@@ -64,10 +64,8 @@ pub(super) async fn bind_all(
     for receiver in receivers {
         if let Some(settings) = &receiver.grpc {
             let listener = bind(&settings.endpoint).await?;
-            let server = Server::Grpc(OtlpGrpc::new(
-                settings.clone(),
-                into.destination(&receiver.id),
-            )?);
+            let grpc = OtlpGrpc::new(settings.clone(), into.destination(&receiver.id))?;
+            let server = Server::Grpc(Box::new(grpc));
             bound.push(Bound::new(
                 server,
                 listener,

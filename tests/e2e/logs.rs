@@ -30,7 +30,7 @@ fn text(value: &str) -> Option<AnyValue> {
 }
 
 /// Record number `number`, of a trace as in `traffic` or of none.
-fn record(number: u64, trace: Option<u64>) -> LogRecord {
+pub(crate) fn record(number: u64, trace: Option<u64>) -> LogRecord {
     LogRecord {
         time_unix_nano: number,
         severity_number: 9,
@@ -54,7 +54,7 @@ fn score(number: u64, trace: u64) -> LogRecord {
     }
 }
 
-fn logs(log_records: Vec<LogRecord>) -> ExportLogsServiceRequest {
+pub(crate) fn logs(log_records: Vec<LogRecord>) -> ExportLogsServiceRequest {
     let scope_logs = vec![ScopeLogs {
         log_records,
         ..ScopeLogs::default()
@@ -68,7 +68,7 @@ fn logs(log_records: Vec<LogRecord>) -> ExportLogsServiceRequest {
 }
 
 /// In each of the three ways in.
-async fn send_logs(daemon: &Daemon, way: usize, request: ExportLogsServiceRequest) {
+pub(crate) async fn send_logs(daemon: &Daemon, way: usize, request: ExportLogsServiceRequest) {
     match way % 3 {
         0 => {
             let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{}", daemon.grpc));
@@ -168,7 +168,7 @@ async fn logs_leave_with_their_traces_and_a_late_score_brings_one_back() {
 }
 
 /// An evaluation as a judge reports it in a log, in the words of OpenTelemetry's conventions.
-fn evaluation(number: u64, trace: u64, value: f64) -> LogRecord {
+pub(crate) fn evaluation(number: u64, trace: u64, value: f64) -> LogRecord {
     let mut record = score(number, trace);
     record.attributes = vec![
         KeyValue {
