@@ -29,7 +29,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater::clock::{Clock, SystemClock};
-use tailwater::otlp::{Accepted, IntakeBudget, SourceId, Submit, Submitted};
+use tailwater::otlp::{Accepted, IntakeBudget, Signal, SourceId, Submit, Submitted};
 use tailwater::receivers::{Destination, OtlpGrpc, OtlpGrpcSettings};
 use tokio::time::sleep;
 
