@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tailwater::clock::{Clock, SystemClock};
 use tailwater::otlp::{Accepted, IntakeBudget, Signal, SourceId, Submit, Submitted};
-use tailwater::receivers::{Destination, OtlpGrpc, OtlpGrpcSettings};
+use tailwater::receivers::{Destination, OtlpGrpc, OtlpGrpcSettings, Ways};
 use tokio::time::sleep;
 
 /// Another build of the daemon to measure, for comparisons on a machine that is not quiet.
@@ -372,7 +372,7 @@ async fn null_sink(port: &str) {
         .expect("the port");
     let destination = Destination {
         source: SourceId::of("null"),
-        logs: false,
+        ways: Ways::traces(),
         submit: Arc::new(Null),
         budget: IntakeBudget::new(256 << 20),
         stats: Arc::default(),

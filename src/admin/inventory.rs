@@ -77,7 +77,11 @@ inventory! {
     REFUSED_SPANS: Counter "otelcol_receiver_refused_spans" in "{spans}" by ["receiver", "transport"] Always,
         "Spans refused, where they could be counted.";
     ACCEPTED_RECORDS: Counter "otelcol_receiver_accepted_log_records" in "{records}" by ["receiver", "transport"] Always,
-        "Log records acknowledged: they are in the log.";
+        "Log records acknowledged: they are in the log, or the backends have them where a pipeline passes them on.";
+    ACCEPTED_POINTS: Counter "otelcol_receiver_accepted_metric_points" in "{datapoints}" by ["receiver", "transport"] Always,
+        "Data points acknowledged: the backends have them.";
+    REFUSED_POINTS: Counter "otelcol_receiver_refused_metric_points" in "{datapoints}" by ["receiver", "transport"] Always,
+        "Data points refused, where they could be counted.";
     REFUSED_RECORDS: Counter "otelcol_receiver_refused_log_records" in "{records}" by ["receiver", "transport"] Always,
         "Log records refused, where they could be counted.";
     REQUESTS: Counter "tailwater_receiver_requests_total" in "{requests}" by ["receiver", "transport"] Always,
@@ -192,6 +196,12 @@ inventory! {
         "Spans given up: a permanent error, or the end of retries.";
     REJECTED_SPANS: Counter "tailwater_exporter_rejected_spans_total" in "{spans}" by ["exporter"] Always,
         "Spans that a partial success named as not taken.";
+    SENT_POINTS: Counter "otelcol_exporter_sent_metric_points" in "{datapoints}" by ["exporter"] Always,
+        "Data points that were passed on and taken by the backend.";
+    FAILED_POINTS: Counter "otelcol_exporter_send_failed_metric_points" in "{datapoints}" by ["exporter"] Always,
+        "Data points that the backend refused for good.";
+    REJECTED_POINTS: Counter "tailwater_exporter_rejected_metric_points_total" in "{datapoints}" by ["exporter"] Always,
+        "Data points that a partial success named as not taken.";
     SENT_RECORDS: Counter "otelcol_exporter_sent_log_records" in "{records}" by ["exporter"] Always,
         "Log records that the backend took.";
     FAILED_RECORDS: Counter "otelcol_exporter_send_failed_log_records" in "{records}" by ["exporter"] Always,

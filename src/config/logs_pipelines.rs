@@ -7,7 +7,8 @@ use super::component::{Declared, find};
 use super::decoder::{Decoder, join as path_of};
 use super::item::Item;
 use super::node::Place;
-use super::pipelines::{Declarations, Processor, Used, Wired, is_sampler, references};
+use super::pipeline_lists::Lists;
+use super::pipelines::{Declarations, Processor, Wired, is_sampler};
 use super::settings::{Compat, SamplingStrategy};
 use crate::exporters::{ExporterKind, ExporterSettings, HttpTarget};
 
@@ -20,23 +21,14 @@ pub(crate) struct LogsPipeline {
     exporters: Vec<String>,
 }
 
-/// Decodes one; `None` when it names no sampler or something else is wrong with it.
-pub(crate) fn decode(
-    item: &Item<'_>,
-    known: &Declarations,
-    used: &mut Used,
-) -> Option<LogsPipeline> {
-    use super::catalogue::Section;
-    let mut fields = item.fields()?;
-    let mut list = |key| fields.get(key).map(|item| item.list()).unwrap_or_default();
-    let (receivers, processors, exporters) =
-        (list("receivers"), list("processors"), list("exporters"));
-    let receivers = references(&receivers, &known.receivers, Section::Receivers);
-    let processors = references(&processors, &known.processors, Section::Processors);
-    let exporters = references(&exporters, &known.exporters, Section::Exporters);
-    used.receivers.extend(receivers.iter().cloned());
-    used.processors.extend(processors.iter().cloned());
-    used.exporters.extend(exporters.iter().cloned());
+/// Decodes one; `None` when it does not name just one sampler.
+pub(crate) fn decode(item: &Item<'_>, lists: Lists, known: &Declarations) -> Option<LogsPipeline> {
+    let Lists {
+        receivers,
+        processors,
+        exporters,
+        ..
+    } = lists;
     let path = path_of(&item.path, "processors");
     let error = |message: &str, help: &str| {
         item.decoder
@@ -45,8 +37,8 @@ pub(crate) fn decode(
     let mut samplers = processors.iter().filter(|id| is_sampler(id));
     let (Some(sampler), None) = (samplers.next(), samplers.next()) else {
         error(
-            "a logs pipeline without one `tail_sampling` is not supported yet",
-            "name the `tail_sampling` of a traces pipeline: the log records of its kept traces are kept",
+            "expected one `tail_sampling`, found several",
+            "use one pipeline for each",
         );
         return None;
     };

@@ -11,10 +11,12 @@ use super::logs_pipelines;
 use super::memory::Limit;
 use super::nearest::nearest;
 use super::node::{Entry, Place};
-use super::settings::{BatchSettings, ReceiverSettings};
+use super::pipeline_lists::lists;
+use super::relay_pipelines;
+use super::settings::{BatchSettings, ReceiverSettings, RelaySettings};
 use super::tail_sampling::Instance;
 use crate::exporters::ExporterSettings;
-use crate::otlp::Signal;
+use crate::otlp::Telemetry;
 use crate::processors::ProcessorSettings;
 use crate::rules::PolicyKind;
 
@@ -59,8 +61,12 @@ pub(crate) struct Used {
     pub exporters: BTreeSet<String>,
 }
 
-/// Decodes all pipelines; those of logs are joined to the traces pipelines with the same sampler.
-pub(crate) fn decode(item: &Item<'_>, known: &Declarations, used: &mut Used) -> Vec<Wired> {
+/// Decodes all pipelines; those of logs are joined to the traces pipelines with the same sampler, or pass, as metrics do.
+pub(crate) fn decode(
+    item: &Item<'_>,
+    known: &Declarations,
+    used: &mut Used,
+) -> (Vec<Wired>, Vec<RelaySettings>) {
     let pairs = item.pairs();
     if pairs.is_empty() && item.fields().is_some() {
         item.error_help(
@@ -69,27 +75,36 @@ pub(crate) fn decode(item: &Item<'_>, known: &Declarations, used: &mut Used) -> 
         );
     }
     let mut out: Vec<Wired> = Vec::new();
-    let mut logs = Vec::new();
+    let (mut logs, mut relays) = (Vec::new(), Vec::new());
     for (entry, item) in pairs {
-        let Some((name, signal)) = pipeline_id(entry, &item) else {
+        let Some((name, telemetry)) = pipeline_id(entry, &item) else {
             // What it names is no typing error: do not call it unused.
             mention(&item, used);
             continue;
         };
-        if signal == Signal::Logs {
-            logs.extend(logs_pipelines::decode(&item, known, used));
-        } else if let Some(wired) = pipeline(name, &item, known, used) {
-            out.push(wired);
+        if telemetry == Telemetry::Traces {
+            out.extend(pipeline(name, &item, known, used));
+            continue;
+        }
+        let Some(lists) = lists(&item, known, used) else {
+            continue;
+        };
+        if telemetry == Telemetry::Logs && lists.processors.iter().any(|id| is_sampler(id)) {
+            logs.extend(logs_pipelines::decode(&item, lists, known));
+        } else {
+            let id = (name, telemetry);
+            relays.push(relay_pipelines::decode(&item, id, lists, known));
         }
     }
     for pipeline in logs {
         logs_pipelines::join(item.decoder, &pipeline, known, &mut out);
     }
-    out
+    relay_pipelines::check_beside(item, &relays, &out);
+    (out, relays.into_iter().map(|(_, relay)| relay).collect())
 }
 
-fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<(String, Signal)> {
-    const LATER: &str = "keep this pipeline in a Collector beside this process; here only traces and logs are taken";
+fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<(String, Telemetry)> {
+    const LATER: &str = "keep this pipeline in a Collector beside this process; here traces, logs and metrics are taken";
     let error = |message: String| {
         item.decoder
             .at_key(Severity::Error, entry, &item.path, message, None)
@@ -99,9 +114,10 @@ fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<(String, Signal)> {
         return None;
     };
     match id.kind.as_str() {
-        "traces" => return Some((id.text, Signal::Traces)),
-        "logs" => return Some((id.text, Signal::Logs)),
-        "metrics" | "profiles" => {
+        "traces" => return Some((id.text, Telemetry::Traces)),
+        "logs" => return Some((id.text, Telemetry::Logs)),
+        "metrics" => return Some((id.text, Telemetry::Metrics)),
+        "profiles" => {
             let message = format!("pipelines of {} are not supported yet", id.kind);
             item.decoder.at_key(
                 Severity::Error,

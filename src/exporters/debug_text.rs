@@ -5,7 +5,7 @@ use super::encode;
 use super::settings::Verbosity;
 use super::transport::Outgoing;
 use crate::clock::Nanos;
-use crate::otlp::Signal;
+use crate::otlp::Telemetry;
 use bytes::Bytes;
 use jiff::Timestamp;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -26,10 +26,10 @@ struct Outline {
 /// What is printed for `out` at `now` (Unix nanoseconds).
 pub(crate) fn of(out: &Outgoing, id: &str, verbosity: Verbosity, now: Nanos) -> String {
     let mut text = summary(out, id, now);
-    if out.signal == Signal::Logs {
+    if out.telemetry == Telemetry::Logs {
         // One line of OTLP JSON: the Collector's own layout is for people, and so is this.
         if verbosity > Verbosity::Basic {
-            match encode::to_json(Signal::Logs, &out.request) {
+            match encode::to_json(Telemetry::Logs, &out.request) {
                 Ok(json) => text.extend([json.as_str(), "\n"]),
                 Err(_) => text.push_str("(the request cannot be decoded)\n"),
             }
@@ -55,7 +55,7 @@ fn summary(out: &Outgoing, id: &str, now: Nanos) -> String {
         .resource_spans
         .len();
     let (stamp, id) = (rfc3339(now), serde_json::Value::from(id));
-    if out.signal == Signal::Logs {
+    if out.telemetry == Telemetry::Logs {
         return format!(
             "{stamp}\tinfo\tLogs\t{{\"otelcol.component.id\": {id}, \"otelcol.component.kind\": \"exporter\", \
              \"otelcol.signal\": \"logs\", \"resource logs\": {resources}, \"log records\": {}}}\n",

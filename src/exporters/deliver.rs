@@ -108,7 +108,7 @@ impl Deliverer {
             return Ok(Ended::Counts(request.signal, counts));
         }
         let out = Outgoing {
-            signal: request.signal,
+            telemetry: request.signal.into(),
             request: request.bytes.clone(),
             spans: request.spans,
             traces: traces.len() as u64,
@@ -125,7 +125,7 @@ impl Deliverer {
             {
                 return Ok(Ended::Cut(halves));
             }
-            self.stats.record(request.signal, request.spans, &outcome);
+            self.stats.record(out.telemetry, request.spans, &outcome);
             match outcome {
                 Ok(Sent::All) => counts.delivered = request.spans,
                 Ok(Sent::Partial { rejected, .. }) => {
@@ -146,7 +146,7 @@ impl Deliverer {
                     if self.wait(backoff, &error).await? {
                         continue;
                     }
-                    self.stats.gave_up(request.signal, request.spans);
+                    self.stats.gave_up(out.telemetry, request.spans);
                     counts.expired = request.spans;
                 }
             }

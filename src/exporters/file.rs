@@ -78,7 +78,7 @@ fn record(out: &Outgoing, format: FileFormat, zstd: bool) -> Result<Vec<u8>, Sen
     let request = &out.request[..];
     let record = match format {
         FileFormat::Json => {
-            let mut line = encode::to_json(out.signal, request)
+            let mut line = encode::to_json(out.telemetry, request)
                 .map_err(|e| SendError::permanent(format!("file: {e}")))?;
             line.push('\n');
             line.into_bytes()

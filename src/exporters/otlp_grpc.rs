@@ -13,7 +13,7 @@ use super::raw_codec::RawCodec;
 use super::response;
 use super::settings::{Compression, Headers, OtlpGrpcSettings};
 use super::transport::{Outgoing, SendError, Sending, Sent, Transport};
-use crate::otlp::Signal;
+use crate::otlp::Telemetry;
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use parking_lot::RwLock;
@@ -29,6 +29,7 @@ use tonic::metadata::{
 use tonic::{ConnectError, Request, Status, TimeoutExpired};
 
 const EXPORT_TRACES: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+const EXPORT_METRICS: &str = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export";
 const EXPORT_LOGS: &str = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
 
 /// Two slow answers may be chance.
@@ -113,9 +114,10 @@ impl OtlpGrpc {
         if !self.timeout.is_zero() {
             request.set_timeout(self.timeout);
         }
-        let method = PathAndQuery::from_static(match out.signal {
-            Signal::Traces => EXPORT_TRACES,
-            Signal::Logs => EXPORT_LOGS,
+        let method = PathAndQuery::from_static(match out.telemetry {
+            Telemetry::Traces => EXPORT_TRACES,
+            Telemetry::Logs => EXPORT_LOGS,
+            Telemetry::Metrics => EXPORT_METRICS,
         });
         let answer = client.unary(request, method, RawCodec).await?;
         Ok(answer.into_inner())

@@ -11,7 +11,7 @@ use super::settings::{Compression, Headers, HttpEncoding, HttpTarget, OtlpHttpSe
 use super::transport::{Outgoing, SendError, Sending, Sent, Transport};
 use super::user_agent::user_agent;
 use crate::clock::SharedClock;
-use crate::otlp::Signal;
+use crate::otlp::Telemetry;
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
@@ -37,8 +37,9 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(crate) struct OtlpHttp {
     client: HttpClient,
     url: Uri,
-    /// Where log records go.
+    /// Where log records and metrics go.
     logs_url: Uri,
+    metrics_url: Uri,
     headers: HeaderMap,
     encoding: HttpEncoding,
     compression: Compression,
@@ -56,16 +57,19 @@ impl OtlpHttp {
         tracker: &TaskTracker,
         clock: SharedClock,
     ) -> Result<Self, Problem> {
-        let url = url(&settings.target, Signal::Traces)?;
-        let logs_url = match &settings.logs_endpoint {
-            Some(logs) => self::url(&HttpTarget::Traces(logs.clone()), Signal::Logs)?,
-            None => self::url(&settings.target, Signal::Logs)?,
+        let url = url(&settings.target, Telemetry::Traces)?;
+        let of = |own: &Option<String>, telemetry| match own {
+            Some(own) => self::url(&HttpTarget::Traces(own.clone()), telemetry),
+            None => self::url(&settings.target, telemetry),
         };
+        let logs_url = of(&settings.logs_endpoint, Telemetry::Logs)?;
+        let metrics_url = of(&settings.metrics_endpoint, Telemetry::Metrics)?;
         Ok(Self {
             client: HttpClient::new(settings, &url)?,
             headers: headers(settings)?,
             url,
             logs_url,
+            metrics_url,
             encoding: settings.encoding,
             compression: settings.compression,
             level: settings.compression_level,
@@ -86,9 +90,10 @@ impl OtlpHttp {
     }
 
     async fn post(&self, out: Outgoing) -> Result<Sent, SendError> {
-        let url = match out.signal {
-            Signal::Traces => &self.url,
-            Signal::Logs => &self.logs_url,
+        let url = match out.telemetry {
+            Telemetry::Traces => &self.url,
+            Telemetry::Logs => &self.logs_url,
+            Telemetry::Metrics => &self.metrics_url,
         };
         let mut post = Request::new(Full::new(self.body(out).await?));
         *post.method_mut() = Method::POST;
@@ -108,18 +113,18 @@ impl OtlpHttp {
 
     async fn body(&self, out: Outgoing) -> Result<Bytes, SendError> {
         let Outgoing {
-            signal, request, ..
+            telemetry, request, ..
         } = out;
         let (encoding, compression, level) = (self.encoding, self.compression, self.level);
         if encoding == HttpEncoding::Proto && compression == Compression::None {
             return Ok(request);
         }
         if request.len() < OFF_THREAD {
-            return prepare((signal, request), encoding, compression, level);
+            return prepare((telemetry, request), encoding, compression, level);
         }
         let prepared = self
             .tracker
-            .spawn_blocking(move || prepare((signal, request), encoding, compression, level));
+            .spawn_blocking(move || prepare((telemetry, request), encoding, compression, level));
         prepared.await.unwrap_or_else(|_| {
             Err(SendError::retry(
                 "HTTP: the payload was not prepared (stopping)",
@@ -144,14 +149,14 @@ impl fmt::Debug for OtlpHttp {
 }
 
 fn prepare(
-    (signal, request): (Signal, Bytes),
+    (telemetry, request): (Telemetry, Bytes),
     encoding: HttpEncoding,
     compression: Compression,
     level: Option<i32>,
 ) -> Result<Bytes, SendError> {
     let payload = match encoding {
         HttpEncoding::Proto => request,
-        HttpEncoding::Json => encode::to_json(signal, &request)
+        HttpEncoding::Json => encode::to_json(telemetry, &request)
             .map_err(|e| SendError::permanent(format!("HTTP: {e}")))?
             .into(),
     };
@@ -184,11 +189,8 @@ fn read_success(headers: &HeaderMap, body: &[u8]) -> Sent {
     }
 }
 
-fn url(target: &HttpTarget, signal: Signal) -> Result<Uri, Problem> {
-    let path = match signal {
-        Signal::Traces => "v1/traces",
-        Signal::Logs => "v1/logs",
-    };
+fn url(target: &HttpTarget, telemetry: Telemetry) -> Result<Uri, Problem> {
+    let path = format!("v1/{}", telemetry.word());
     let (key, text) = match target {
         HttpTarget::Traces(url) => ("traces_endpoint", url.clone()),
         HttpTarget::Base(base) if base.ends_with('/') => ("endpoint", format!("{base}{path}")),

@@ -34,10 +34,9 @@ pub(crate) fn from_proto(body: &[u8]) -> Sent {
 pub(crate) fn from_json(body: &[u8]) -> Sent {
     let response: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let partial = &response["partialSuccess"];
-    let rejected = match partial
-        .get("rejectedSpans")
-        .unwrap_or(&partial["rejectedLogRecords"])
-    {
+    let names = ["rejectedSpans", "rejectedLogRecords", "rejectedDataPoints"];
+    let rejected = names.iter().find_map(|name| partial.get(name));
+    let rejected = match rejected.unwrap_or(&serde_json::Value::Null) {
         serde_json::Value::String(text) => text.parse().unwrap_or(0),
         number => number.as_i64().unwrap_or(0),
     };

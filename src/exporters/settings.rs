@@ -183,6 +183,8 @@ pub struct OtlpHttpSettings {
     pub target: HttpTarget,
     /// `logs_endpoint`: where log records go, taken whole; without it `v1/logs` below the URL.
     pub logs_endpoint: Option<String>,
+    /// `metrics_endpoint`: the same for metrics.
+    pub metrics_endpoint: Option<String>,
     /// Protobuf unless set.
     pub encoding: HttpEncoding,
     /// For `https://`.
@@ -207,6 +209,7 @@ impl OtlpHttpSettings {
         Self {
             target,
             logs_endpoint: None,
+            metrics_endpoint: None,
             encoding: HttpEncoding::Proto,
             tls: TlsClientSettings::default(),
             headers: Headers::new(),

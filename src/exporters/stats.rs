@@ -4,7 +4,7 @@
 //! `otelcol_exporter_send_failed_spans`. The cursor records each outcome; nothing here decides anything.
 
 use super::transport::{SendError, Sent};
-use crate::otlp::Signal;
+use crate::otlp::Telemetry;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Counts of one exporter since the process started.
@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 pub struct ExporterStats {
     spans: LeafStats,
     records: LeafStats,
+    points: LeafStats,
     retries: AtomicU64,
     in_flight_bytes: AtomicU64,
     consecutive_failures: AtomicU64,
     last_error: AtomicU8,
 }
 
-/// What became of spans, or of log records.
+/// What became of spans, of log records, or of data points.
 #[derive(Debug, Default)]
 struct LeafStats {
     sent: AtomicU64,
@@ -76,6 +77,12 @@ pub struct ExporterCounts {
     pub failed_records: u64,
     /// Log records that a partial success named as not taken.
     pub rejected_records: u64,
+    /// Data points that the far side took.
+    pub sent_points: u64,
+    /// Data points that it refused for good.
+    pub failed_points: u64,
+    /// Data points that a partial success named as not taken.
+    pub rejected_points: u64,
     /// Tries beyond the first.
     pub retries: u64,
     /// Request bytes handed to the transport and not yet answered.
@@ -87,16 +94,17 @@ pub struct ExporterCounts {
 }
 
 impl ExporterStats {
-    fn leaves(&self, signal: Signal) -> &LeafStats {
-        match signal {
-            Signal::Traces => &self.spans,
-            Signal::Logs => &self.records,
+    fn leaves(&self, telemetry: Telemetry) -> &LeafStats {
+        match telemetry {
+            Telemetry::Traces => &self.spans,
+            Telemetry::Logs => &self.records,
+            Telemetry::Metrics => &self.points,
         }
     }
 
-    /// Records the outcome of one try of so many spans or log records.
-    pub fn record(&self, signal: Signal, spans: u64, outcome: &Result<Sent, SendError>) {
-        let leaves = self.leaves(signal);
+    /// Records the outcome of one try of so many spans, log records or data points.
+    pub fn record(&self, telemetry: Telemetry, spans: u64, outcome: &Result<Sent, SendError>) {
+        let leaves = self.leaves(telemetry);
         let error = match outcome {
             Ok(sent) => {
                 let rejected = match sent {
@@ -113,7 +121,7 @@ impl ExporterStats {
                 self.consecutive_failures.fetch_add(1, Ordering::Relaxed);
                 match error {
                     SendError::Permanent { .. } => {
-                        self.gave_up(signal, spans);
+                        self.gave_up(telemetry, spans);
                         LastError::Permanent
                     }
                     SendError::Retry { after: Some(_), .. } => LastError::Throttled,
@@ -127,8 +135,8 @@ impl ExporterStats {
     }
 
     /// A batch of `spans` is given up after its last retry. A permanent error is counted by [`Self::record`].
-    pub fn gave_up(&self, signal: Signal, spans: u64) {
-        let failed = &self.leaves(signal).failed;
+    pub fn gave_up(&self, telemetry: Telemetry, spans: u64) {
+        let failed = &self.leaves(telemetry).failed;
         failed.fetch_add(spans, Ordering::Relaxed);
     }
 
@@ -154,6 +162,9 @@ impl ExporterStats {
             sent_records: self.records.sent.load(Ordering::Relaxed),
             failed_records: self.records.failed.load(Ordering::Relaxed),
             rejected_records: self.records.rejected.load(Ordering::Relaxed),
+            sent_points: self.points.sent.load(Ordering::Relaxed),
+            failed_points: self.points.failed.load(Ordering::Relaxed),
+            rejected_points: self.points.rejected.load(Ordering::Relaxed),
             retries: self.retries.load(Ordering::Relaxed),
             in_flight_bytes: self.in_flight_bytes.load(Ordering::Relaxed),
             consecutive_failures: self.consecutive_failures.load(Ordering::Relaxed),
@@ -190,9 +201,9 @@ mod tests {
     #[test]
     fn counts_each_outcome_once() {
         let stats = ExporterStats::default();
-        stats.record(Signal::Traces, 10, &Ok(Sent::All));
+        stats.record(Telemetry::Traces, 10, &Ok(Sent::All));
         stats.record(
-            Signal::Traces,
+            Telemetry::Traces,
             10,
             &Ok(Sent::Partial {
                 rejected: 3,
@@ -200,16 +211,16 @@ mod tests {
             }),
         );
         stats.record(
-            Signal::Traces,
+            Telemetry::Traces,
             10,
             &Ok(Sent::Partial {
                 rejected: 99,
                 reason: String::new(),
             }),
         );
-        stats.record(Signal::Traces, 10, &Err(SendError::permanent("no")));
+        stats.record(Telemetry::Traces, 10, &Err(SendError::permanent("no")));
         stats.record(
-            Signal::Traces,
+            Telemetry::Traces,
             10,
             &Err(SendError::Retry {
                 reason: String::new(),
@@ -225,6 +236,9 @@ mod tests {
             sent_records: 0,
             failed_records: 0,
             rejected_records: 0,
+            sent_points: 0,
+            failed_points: 0,
+            rejected_points: 0,
             retries: 1,
             in_flight_bytes: 100,
             consecutive_failures: 2,
@@ -232,7 +246,7 @@ mod tests {
         };
         assert_eq!(stats.counts(), expected);
         drop(guard);
-        stats.record(Signal::Logs, 1, &Ok(Sent::All));
+        stats.record(Telemetry::Logs, 1, &Ok(Sent::All));
         let counts = stats.counts();
         assert_eq!(counts.sent_records, 1);
         assert_eq!(

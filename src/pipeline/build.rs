@@ -65,7 +65,8 @@ pub(super) fn build(
         )));
     };
     let first = &pipeline.sampler;
-    let budgets = Budgets::of(memory, first.memory.skeletons(memory.total));
+    let relays = !config.relays.is_empty();
+    let budgets = Budgets::of(memory, first.memory.skeletons(memory.total), relays);
     #[cfg(feature = "kafka")]
     if let StoreKind::Kafka(settings) = &first.log.store {
         let made = Made {

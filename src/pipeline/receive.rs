@@ -3,7 +3,7 @@
 use super::start_error::StartError;
 use crate::config::settings::ReceiverSettings;
 use crate::otlp::{IntakeBudget, SourceId, Submit};
-use crate::receivers::{Destination, OtlpGrpc, OtlpHttp, ReceiverStats, bind};
+use crate::receivers::{Destination, OtlpGrpc, OtlpHttp, ReceiverStats, Ways, bind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -31,8 +31,10 @@ pub(super) struct Intakes {
     /// In front of it, by receivers that redact.
     pub(super) redacting: Vec<(String, Arc<dyn Submit>)>,
     pub(super) budget: IntakeBudget,
-    /// Receivers whose logs are taken.
-    pub(super) logs: Vec<String>,
+    /// What is passed on is charged here.
+    pub(super) relays: IntakeBudget,
+    /// By receiver, what it takes and where that goes.
+    pub(super) ways: Vec<(String, Ways)>,
     /// By receiver.
     pub(super) stats: Vec<(String, Arc<ReceiverStats>)>,
 }
@@ -46,9 +48,11 @@ impl Intakes {
             .map(|(_, stats)| stats.clone());
         let redacting = self.redacting.iter().find(|(id, _)| id == receiver);
         let submit = redacting.map_or(&self.submit, |(_, submit)| submit);
+        let ways = self.ways.iter().find(|(id, _)| id == receiver);
+        let ways = ways.map(|(_, ways)| ways.clone());
         Destination {
             source: SourceId::of(receiver),
-            logs: self.logs.iter().any(|id| id == receiver),
+            ways: ways.unwrap_or_default(),
             submit: submit.clone(),
             budget: self.budget.clone(),
             stats: stats.unwrap_or_default(),

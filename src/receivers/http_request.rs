@@ -3,7 +3,8 @@
 use super::http_answer::{Encoding, NotTraces};
 use super::inflate::Coding;
 use super::settings::{ContentEncoding, OtlpHttpSettings};
-use crate::otlp::Signal;
+use super::ways::Ways;
+use crate::otlp::Telemetry;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, Method, Request};
 
@@ -11,7 +12,7 @@ use http::{HeaderMap, HeaderName, Method, Request};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
     /// What the path says it is.
-    pub(super) signal: Signal,
+    pub(super) telemetry: Telemetry,
     pub(super) encoding: Encoding,
     /// `None`: not compressed.
     pub(super) coding: Option<Coding>,
@@ -21,26 +22,29 @@ pub(super) struct Form {
 pub(super) fn form_of<B>(
     request: &Request<B>,
     settings: &OtlpHttpSettings,
-    logs: bool,
+    ways: &Ways,
 ) -> Result<Form, NotTraces> {
     let path = request.uri().path();
-    let signal = if path == settings.traces_url_path {
-        Signal::Traces
-    } else if logs && path == settings.logs_url_path {
-        Signal::Logs
-    } else {
-        return Err(NotTraces::Path);
-    };
+    let paths = [
+        (&settings.traces_url_path, Telemetry::Traces),
+        (&settings.logs_url_path, Telemetry::Logs),
+        (&settings.metrics_url_path, Telemetry::Metrics),
+    ];
+    let taken = |(own, telemetry): &(&String, Telemetry)| path == *own && ways.take(*telemetry);
+    let (_, telemetry) = paths.into_iter().find(taken).ok_or(NotTraces::Path)?;
     if request.method() != Method::POST {
         return Err(NotTraces::Method);
     }
     let encoding = encoding(request.headers()).ok_or(NotTraces::ContentType)?;
+    if telemetry == Telemetry::Metrics && encoding == Encoding::Json {
+        return Err(NotTraces::JsonMetrics);
+    }
     let (named, coding) = content_encoding(request.headers()).ok_or(NotTraces::ContentEncoding)?;
     if !settings.compression_algorithms.contains(&named) {
         return Err(NotTraces::ContentEncoding);
     }
     Ok(Form {
-        signal,
+        telemetry,
         encoding,
         coding,
     })
@@ -103,14 +107,14 @@ mod tests {
             }
             let request = request.body(()).unwrap();
             assert_eq!(
-                form_of(&request, &OtlpHttpSettings::default(), false),
+                form_of(&request, &OtlpHttpSettings::default(), &Ways::traces()),
                 expected,
                 "{method} {path} {headers:?}"
             );
         };
         let form = |encoding, coding| {
             Ok(Form {
-                signal: Signal::Traces,
+                telemetry: Telemetry::Traces,
                 encoding,
                 coding,
             })
@@ -205,13 +209,13 @@ mod tests {
             let request = Request::post("/v1/traces").header("content-type", "application/json");
             request.header("content-encoding", coding).body(()).unwrap()
         };
-        assert!(form_of(&request("gzip"), &settings, false).is_ok());
+        assert!(form_of(&request("gzip"), &settings, &Ways::traces()).is_ok());
         assert_eq!(
-            form_of(&request("zstd"), &settings, false),
+            form_of(&request("zstd"), &settings, &Ways::traces()),
             Err(NotTraces::ContentEncoding)
         );
         assert_eq!(
-            form_of(&request("identity"), &settings, false),
+            form_of(&request("identity"), &settings, &Ways::traces()),
             Err(NotTraces::ContentEncoding)
         );
     }

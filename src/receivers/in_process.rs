@@ -3,7 +3,7 @@
 use super::destination::Destination;
 use super::fault::Fault;
 use super::stats::{RefusalReason, Transport};
-use crate::otlp::{Accepted, Refusal, Signal};
+use crate::otlp::{Accepted, Refusal, Signal, Telemetry};
 use bytes::Bytes;
 
 /// Submits requests from the process that embeds the daemon.
@@ -29,7 +29,7 @@ impl InProcess {
         let mut held = self.destination.budget.reservation();
         if !held.grow(request.len() as u64) {
             let spans = crate::otlp::count_spans(&request);
-            stats.count_refused(RefusalReason::Full, Signal::Traces, spans);
+            stats.count_refused(RefusalReason::Full, Telemetry::Traces, spans);
             return Err(Fault::FULL);
         }
         self.destination

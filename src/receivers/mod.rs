@@ -29,6 +29,7 @@ mod rpc_status;
 mod settings;
 mod stats;
 mod tls;
+mod ways;
 
 pub use destination::Destination;
 pub use error::ReceiverError;
@@ -44,6 +45,7 @@ pub use settings::{
     TlsVersion,
 };
 pub use stats::{ReceiverStats, RefusalReason, Transport, TransportStats};
+pub use ways::{Way, Ways};
 
 #[cfg(test)]
 mod tests;

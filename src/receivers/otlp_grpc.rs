@@ -1,6 +1,6 @@
-//! OTLP/gRPC: `TraceService/Export` and `LogsService/Export` on raw bytes.
+//! OTLP/gRPC: the `Export` methods of traces, logs and metrics on raw bytes.
 //!
-//! Both methods are unary, so its framing is read here instead of in tonic's codec: the message stays the bytes that
+//! They are unary, so its framing is read here instead of in tonic's codec: the message stays the bytes that
 //! arrived (one DATA frame is not even copied), inflated bytes are reserved before they exist, and every refusal gets
 //! the status that OTLP asks for. tonic still gives the statuses.
 
@@ -17,7 +17,8 @@ use super::offload::offload;
 use super::settings::OtlpGrpcSettings;
 use super::stats::{RefusalReason, Transport};
 use super::tls;
-use crate::otlp::{Accepted, Reservation, Signal};
+use super::ways::Ways;
+use crate::otlp::{Accepted, Reservation, Telemetry};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
@@ -30,8 +31,20 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 
-const EXPORT_TRACES: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
-const EXPORT_LOGS: &str = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
+const METHODS: [(&str, Telemetry); 3] = [
+    (
+        "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+        Telemetry::Traces,
+    ),
+    (
+        "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+        Telemetry::Logs,
+    ),
+    (
+        "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+        Telemetry::Metrics,
+    ),
+];
 const ENCODING: &str = "grpc-encoding";
 const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
 const ENCODINGS: &str = "identity,gzip,zstd";
@@ -127,14 +140,14 @@ impl Handler for TraceService {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<GrpcBody> {
         let stats = self.destination.stats.of(Transport::Grpc);
         stats.count_request();
-        let signal = match signal_of(&request, self.destination.logs) {
-            Ok(signal) => signal,
+        let telemetry = match kind_of(&request, &self.destination.ways) {
+            Ok(telemetry) => telemetry,
             Err(refused) => {
                 stats.count_unread(RefusalReason::Unsupported);
                 return *refused;
             }
         };
-        match self.export(signal, request).await {
+        match self.export(telemetry, request).await {
             Ok(answer) => accepted(&answer),
             Err(fault) => status(&fault).into_http(),
         }
@@ -142,7 +155,11 @@ impl Handler for TraceService {
 }
 
 impl TraceService {
-    async fn export(&self, signal: Signal, request: Request<Incoming>) -> Result<Accepted, Fault> {
+    async fn export(
+        &self,
+        telemetry: Telemetry,
+        request: Request<Incoming>,
+    ) -> Result<Accepted, Fault> {
         let received = match self.receive(request).await {
             Ok(received) => received,
             Err(fault) => {
@@ -155,7 +172,7 @@ impl TraceService {
         };
         Ok(self
             .destination
-            .hand_over(&self.tasks, Transport::Grpc, signal, received)
+            .hand_over(&self.tasks, Transport::Grpc, telemetry, received)
             .await?)
     }
 
@@ -204,7 +221,7 @@ fn coding(headers: &HeaderMap) -> Option<Option<Coding>> {
 }
 
 /// What the request exports, or the answer to one that is no export at all.
-fn signal_of(request: &Request<Incoming>, logs: bool) -> Result<Signal, Box<Response<GrpcBody>>> {
+fn kind_of(request: &Request<Incoming>, ways: &Ways) -> Result<Telemetry, Box<Response<GrpcBody>>> {
     let headers = request.headers();
     let is_grpc = headers
         .get(CONTENT_TYPE)
@@ -214,17 +231,14 @@ fn signal_of(request: &Request<Incoming>, logs: bool) -> Result<Signal, Box<Resp
         *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
         return Err(Box::new(response));
     }
-    let signal = match request.uri().path() {
-        EXPORT_TRACES => Signal::Traces,
-        EXPORT_LOGS if logs => Signal::Logs,
-        _ => {
-            let served = if logs {
-                "only TraceService/Export and LogsService/Export are served here"
-            } else {
-                "only TraceService/Export is served here"
-            };
-            return Err(Box::new(Status::unimplemented(served).into_http()));
-        }
+    let method = |(path, _): &&(&str, Telemetry)| request.uri().path() == *path;
+    let found = METHODS.iter().find(method).map(|(_, telemetry)| *telemetry);
+    let Some(telemetry) = found.filter(|telemetry| ways.take(*telemetry)) else {
+        let text = match found {
+            Some(telemetry) => format!("no pipeline takes {} here", telemetry.word()),
+            None => "only the Export methods of OTLP are served here".to_owned(),
+        };
+        return Err(Box::new(Status::unimplemented(text).into_http()));
     };
     if coding(headers).is_none() {
         let mut response: Response<GrpcBody> =
@@ -234,7 +248,7 @@ fn signal_of(request: &Request<Incoming>, logs: bool) -> Result<Signal, Box<Resp
             .insert(ACCEPT_ENCODING, HeaderValue::from_static(ENCODINGS));
         return Err(Box::new(response));
     }
-    Ok(signal)
+    Ok(telemetry)
 }
 
 /// `application/grpc`, with or without `+proto` and parameters.

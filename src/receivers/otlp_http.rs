@@ -15,7 +15,7 @@ use super::settings::OtlpHttpSettings;
 use super::stats::{RefusalReason, Transport};
 use super::tls;
 use crate::otlp::json::from_json_as;
-use crate::otlp::{Accepted, Refusal, Reservation, Signal};
+use crate::otlp::{Accepted, Refusal, Reservation, Telemetry};
 use bytes::Bytes;
 use http::header::EXPECT;
 use http::{Request, Response, StatusCode};
@@ -156,7 +156,7 @@ impl TracesPath {
     async fn answer(&self, request: &mut Request<Incoming>) -> Answer {
         let stats = self.destination.stats.of(Transport::Http);
         stats.count_request();
-        let form = match form_of(request, &self.settings, self.destination.logs) {
+        let form = match form_of(request, &self.settings, &self.destination.ways) {
             Ok(form) => form,
             Err(what) => {
                 stats.count_unread(RefusalReason::Unsupported);
@@ -165,7 +165,7 @@ impl TracesPath {
             }
         };
         match self.export(request, form).await {
-            Ok(answer) => accepted(form.signal, form.encoding, &answer),
+            Ok(answer) => accepted(form.telemetry, form.encoding, &answer),
             Err(fault) => {
                 if matches!(fault, Fault::Refused(_)) {
                     self.forget_rest(request).await;
@@ -179,7 +179,7 @@ impl TracesPath {
         match self.receive(request, form).await {
             Ok(received) => Ok(self
                 .destination
-                .hand_over(&self.tasks, Transport::Http, form.signal, received)
+                .hand_over(&self.tasks, Transport::Http, form.telemetry, received)
                 .await?),
             Err(fault) => {
                 self.destination
@@ -230,7 +230,7 @@ impl TracesPath {
             }
             if form.encoding == Encoding::Json {
                 let mut transcoded = budget.reservation();
-                body = transcode(form.signal, &body, &mut transcoded)?;
+                body = transcode(form.telemetry, &body, &mut transcoded)?;
                 held = transcoded;
             }
             Ok((body, held))
@@ -254,10 +254,14 @@ impl TracesPath {
 
 /// JSON to protobuf. A field's name in JSON is longer than tag and length in protobuf, so the text's length is enough
 /// to reserve; only bytes that are not UTF-8 become longer.
-fn transcode(signal: Signal, json: &[u8], held: &mut Reservation) -> Result<Bytes, Fault> {
+fn transcode(telemetry: Telemetry, json: &[u8], held: &mut Reservation) -> Result<Bytes, Fault> {
     if !held.grow(json.len() as u64) {
         return Err(Fault::budget_full());
     }
+    // JSON of metrics is refused by its head.
+    let signal = telemetry
+        .signal()
+        .ok_or_else(|| Fault::malformed("not in JSON"))?;
     let protobuf =
         from_json_as(signal, json).map_err(|error| Fault::malformed(&error.to_string()))?;
     let length = protobuf.len() as u64;

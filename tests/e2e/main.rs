@@ -21,6 +21,7 @@ mod long_traces;
 mod pipelines;
 mod processors;
 mod receivers;
+mod relays;
 mod sdk;
 mod service_modes;
 mod start;

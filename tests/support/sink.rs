@@ -14,6 +14,12 @@ use opentelemetry_proto::tonic::collector::logs::v1::logs_service_server::{
 use opentelemetry_proto::tonic::collector::logs::v1::{
     ExportLogsServiceRequest, ExportLogsServiceResponse,
 };
+use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::{
+    MetricsService, MetricsServiceServer,
+};
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+};
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
     TraceService, TraceServiceServer,
 };
@@ -53,6 +59,7 @@ enum Protocol {
 struct Recorded {
     requests: Vec<ExportTraceServiceRequest>,
     logs: Vec<ExportLogsServiceRequest>,
+    metrics: Vec<ExportMetricsServiceRequest>,
     refused: usize,
 }
 
@@ -185,6 +192,11 @@ impl Sink {
         records
     }
 
+    /// Every request of metrics that was taken.
+    pub(crate) fn metrics(&self) -> Vec<ExportMetricsServiceRequest> {
+        self.shared.recorded.lock().metrics.clone()
+    }
+
     pub(crate) fn refused(&self) -> usize {
         self.shared.recorded.lock().refused
     }
@@ -225,6 +237,17 @@ impl LogsService for Shared {
 }
 
 #[tonic::async_trait]
+impl MetricsService for Shared {
+    async fn export(
+        &self,
+        request: Request<ExportMetricsServiceRequest>,
+    ) -> Result<Response<ExportMetricsServiceResponse>, Status> {
+        self.recorded.lock().metrics.push(request.into_inner());
+        Ok(Response::new(ExportMetricsServiceResponse::default()))
+    }
+}
+
+#[tonic::async_trait]
 impl TraceService for Shared {
     async fn export(
         &self,
@@ -243,13 +266,18 @@ async fn serve(protocol: Protocol, listener: tokio::net::TcpListener, shared: Sh
             let logs = LogsServiceServer::new(shared.clone())
                 .accept_compressed(CompressionEncoding::Gzip)
                 .accept_compressed(CompressionEncoding::Zstd);
+            let metrics = MetricsServiceServer::new(shared.clone())
+                .accept_compressed(CompressionEncoding::Gzip)
+                .accept_compressed(CompressionEncoding::Zstd)
+                .max_decoding_message_size(64 << 20);
             let service = TraceServiceServer::new(shared)
                 .accept_compressed(CompressionEncoding::Gzip)
                 .accept_compressed(CompressionEncoding::Zstd)
                 .max_decoding_message_size(64 << 20);
             let server = tonic::transport::Server::builder()
                 .add_service(service)
-                .add_service(logs);
+                .add_service(logs)
+                .add_service(metrics);
             server
                 .serve_with_incoming(TcpIncoming::from(listener))
                 .await
@@ -259,6 +287,7 @@ async fn serve(protocol: Protocol, listener: tokio::net::TcpListener, shared: Sh
             let router = Router::new()
                 .route("/v1/traces", post(take_http))
                 .route("/v1/logs", post(take_http_logs))
+                .route("/v1/metrics", post(take_http_metrics))
                 .with_state(shared);
             axum::serve(listener, router).await.unwrap();
         }
@@ -282,6 +311,12 @@ async fn take_http_logs(State(shared): State<Shared>, headers: HeaderMap, body: 
     let body = plain(&headers, &body);
     let request = ExportLogsServiceRequest::decode(body.as_slice()).unwrap();
     shared.recorded.lock().logs.push(request);
+}
+
+async fn take_http_metrics(State(shared): State<Shared>, headers: HeaderMap, body: Bytes) {
+    let body = plain(&headers, &body);
+    let request = ExportMetricsServiceRequest::decode(body.as_slice()).unwrap();
+    shared.recorded.lock().metrics.push(request);
 }
 
 fn plain(headers: &HeaderMap, body: &Bytes) -> Vec<u8> {

@@ -81,7 +81,11 @@ const OTLP_HTTP: Shape = Block(&[
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
     Key::new("redact", REDACT, ABOUT_REDACT),
-    Key::ignored("metrics_endpoint"),
+    Key::new(
+        "metrics_endpoint",
+        Text,
+        "The whole URL for metrics; v1/metrics below the endpoint.",
+    ),
     Key::new(
         "logs_endpoint",
         Text,

@@ -139,7 +139,7 @@ const HTTP: Shape = Block(&[
         Flag,
         "Connections serve more than one request; true.",
     ),
-    Key::ignored("metrics_url_path"),
+    Key::new("metrics_url_path", Text, "Path of metrics; /v1/metrics."),
     Key::new("logs_url_path", Text, "Path of logs; /v1/logs."),
     Key::ignored("profiles_url_path"),
     Key::ignored("include_metadata"),

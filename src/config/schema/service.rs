@@ -115,7 +115,7 @@ const PIPELINE: Shape = Block(&[
     Key::new(
         "processors",
         Many(&Text),
-        "Ids of processors, one of them a tail_sampling.",
+        "Ids of processors, one of them a tail_sampling where traces are.",
     ),
     Key::new("exporters", Many(&Text), "Ids of exporters."),
 ]);
@@ -126,7 +126,7 @@ const SERVICE: Shape = Block(&[
     Key::new(
         "pipelines",
         Named(&PIPELINE),
-        "`traces`, `traces/name`, `logs` or `logs/name`.",
+        "`traces`, `logs` or `metrics`, alone or with a `/name`. Logs without the tail_sampling of a traces pipeline, and metrics, are passed on as they come.",
     ),
 ]);
 

@@ -106,22 +106,20 @@ impl KafkaExporter {
     }
 
     fn parts(&self, out: &Outgoing) -> Result<Vec<Part>, SendError> {
-        if !self.topic(out.signal).by_trace {
-            return Ok(vec![Part::whole(
-                out.signal,
-                out.request.clone(),
-                out.spans,
-            )]);
+        let Some(signal) = out.telemetry.signal() else {
+            return Err(SendError::permanent("Kafka: no topic for metrics"));
+        };
+        if !self.topic(signal).by_trace {
+            return Ok(vec![Part::whole(signal, out.request.clone(), out.spans)]);
         }
-        by_trace(out.signal, &out.request)
-            .ok_or_else(|| SendError::permanent("Kafka: a damaged batch"))
+        by_trace(signal, &out.request).ok_or_else(|| SendError::permanent("Kafka: a damaged batch"))
     }
 
     fn send(&self, part: &Part) -> Result<Receipt, Failure> {
         let topic = self.topic(part.signal);
         let value = match topic.encoding {
             Encoding::OtlpProto => Cow::Borrowed(&*part.request),
-            Encoding::OtlpJson => match encode::to_json(part.signal, &part.request) {
+            Encoding::OtlpJson => match encode::to_json(part.signal.into(), &part.request) {
                 Ok(text) => Cow::Owned(text.into_bytes()),
                 Err(_) => return Err(Failure::UNREADABLE),
             },

@@ -9,6 +9,7 @@ use super::settings::{KafkaReceiverSettings, Strategy};
 use super::under_way::UnderWay;
 use crate::clock::SharedClock;
 use crate::kafka::{Hasher, Misfit, Producer, ProducerSettings, client_config, misfit};
+use crate::otlp::Telemetry;
 use crate::receivers::destination::Destination;
 use crate::receivers::error::ReceiverError;
 use rdkafka::ClientConfig;
@@ -138,7 +139,7 @@ impl KafkaReceiver {
         let letters = self.dead_letters.take();
         let intake = Arc::new(Intake {
             destination: self.destination.clone(),
-            contents: Contents::of(&self.settings, self.destination.logs),
+            contents: Contents::of(&self.settings, self.destination.ways.take(Telemetry::Logs)),
             dead_letters: DeadLetters::new(&self.id, letters, stats, self.clock.clone()),
             stop: stop.clone(),
         });

@@ -59,7 +59,11 @@ impl Intake {
             },
             Err(refusal) => refusal,
         };
-        stats.count_refused(RefusalReason::from(&refusal), signal, count_spans(&value));
+        stats.count_refused(
+            RefusalReason::from(&refusal),
+            signal.into(),
+            count_spans(&value),
+        );
         let poison = Poison {
             place: begun.place(),
             key: key.as_deref(),
@@ -80,7 +84,7 @@ impl Intake {
             let after = match submit.submit(*source, signal, request.clone()).await {
                 Ok(accepted) => {
                     let bytes = request.len() as u64;
-                    stats.count_accepted(signal, bytes, accepted.spans, accepted.rejected);
+                    stats.count_accepted(signal.into(), bytes, accepted.spans, accepted.rejected);
                     return Some(Ok(()));
                 }
                 Err(Refusal::Full { retry_after, .. }) => retry_after,

@@ -1,7 +1,7 @@
 //! The far side of a receiver: keeps requests, answers as it was told, and can be made to wait.
 
 use crate::otlp::{Accepted, IntakeBudget, Refusal, Signal, SourceId, Submit, Submitted};
-use crate::receivers::{Destination, ReceiverStats};
+use crate::receivers::{Destination, ReceiverStats, Ways};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl Recorder {
 pub(super) fn destination(recorder: &Arc<Recorder>, budget: u64) -> Destination {
     Destination {
         source: SourceId::of("otlp"),
-        logs: false,
+        ways: Ways::traces(),
         submit: recorder.clone(),
         budget: IntakeBudget::new(budget),
         stats: Arc::new(ReceiverStats::default()),
