@@ -29,8 +29,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tailwater::clock::{Clock, SystemClock};
-use tailwater::otlp::{Accepted, IntakeBudget, SourceId, Submit, Submitted};
-use tailwater::receivers::{Destination, OtlpGrpc, OtlpGrpcSettings};
+use tailwater::otlp::{Accepted, IntakeBudget, Signal, SourceId, Submit, Submitted};
+use tailwater::receivers::{Destination, OtlpGrpc, OtlpGrpcSettings, Ways};
 use tokio::time::sleep;
 
 /// Another build of the daemon to measure, for comparisons on a machine that is not quiet.
@@ -136,7 +136,7 @@ fn rows() -> Vec<Row> {
 struct Null;
 
 impl Submit for Null {
-    fn submit(&self, _: SourceId, request: bytes::Bytes) -> Submitted<'_> {
+    fn submit(&self, _: SourceId, _: Signal, request: bytes::Bytes) -> Submitted<'_> {
         drop(request);
         Box::pin(std::future::ready(Ok(Accepted::default())))
     }
@@ -372,6 +372,7 @@ async fn null_sink(port: &str) {
         .expect("the port");
     let destination = Destination {
         source: SourceId::of("null"),
+        ways: Ways::traces(),
         submit: Arc::new(Null),
         budget: IntakeBudget::new(256 << 20),
         stats: Arc::default(),

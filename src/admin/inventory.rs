@@ -76,6 +76,14 @@ inventory! {
         "Spans acknowledged: they are in the log.";
     REFUSED_SPANS: Counter "otelcol_receiver_refused_spans" in "{spans}" by ["receiver", "transport"] Always,
         "Spans refused, where they could be counted.";
+    ACCEPTED_RECORDS: Counter "otelcol_receiver_accepted_log_records" in "{records}" by ["receiver", "transport"] Always,
+        "Log records acknowledged: they are in the log, or the backends have them where a pipeline passes them on.";
+    ACCEPTED_POINTS: Counter "otelcol_receiver_accepted_metric_points" in "{datapoints}" by ["receiver", "transport"] Always,
+        "Data points acknowledged: the backends have them.";
+    REFUSED_POINTS: Counter "otelcol_receiver_refused_metric_points" in "{datapoints}" by ["receiver", "transport"] Always,
+        "Data points refused, where they could be counted.";
+    REFUSED_RECORDS: Counter "otelcol_receiver_refused_log_records" in "{records}" by ["receiver", "transport"] Always,
+        "Log records refused, where they could be counted.";
     REQUESTS: Counter "tailwater_receiver_requests_total" in "{requests}" by ["receiver", "transport"] Always,
         "Requests answered, refused ones included.";
     RECEIVED_BYTES: Counter "tailwater_receiver_bytes_total" in "By" by ["receiver", "transport"] Always,
@@ -202,6 +210,18 @@ inventory! {
         "Spans given up: a permanent error, or the end of retries.";
     REJECTED_SPANS: Counter "tailwater_exporter_rejected_spans_total" in "{spans}" by ["exporter"] Always,
         "Spans that a partial success named as not taken.";
+    SENT_POINTS: Counter "otelcol_exporter_sent_metric_points" in "{datapoints}" by ["exporter"] Always,
+        "Data points that were passed on and taken by the backend.";
+    FAILED_POINTS: Counter "otelcol_exporter_send_failed_metric_points" in "{datapoints}" by ["exporter"] Always,
+        "Data points that the backend refused for good.";
+    REJECTED_POINTS: Counter "tailwater_exporter_rejected_metric_points_total" in "{datapoints}" by ["exporter"] Always,
+        "Data points that a partial success named as not taken.";
+    SENT_RECORDS: Counter "otelcol_exporter_sent_log_records" in "{records}" by ["exporter"] Always,
+        "Log records that the backend took.";
+    FAILED_RECORDS: Counter "otelcol_exporter_send_failed_log_records" in "{records}" by ["exporter"] Always,
+        "Log records given up: a permanent error, or the end of retries.";
+    REJECTED_RECORDS: Counter "tailwater_exporter_rejected_log_records_total" in "{records}" by ["exporter"] Always,
+        "Log records that a partial success named as not taken.";
     RETRIES: Counter "tailwater_exporter_retries_total" in "{requests}" by ["exporter"] Always,
         "Tries beyond the first.";
     FAILURES: Gauge "tailwater_exporter_consecutive_failures" in "{requests}" by ["exporter"] Always,
@@ -222,6 +242,11 @@ inventory! {
         "What became of every span read from the log, since the directory was new (filtered: by processors beside tail_sampling; thinned: left out of kept traces; not_routed: in traces that go to other exporters; erased: by tailwater erase); the other states add up to accepted.";
     LEDGER_DIFFERENCE: Gauge "tailwater_ledger_difference" in "{spans}" by ["pipeline", "exporter"] Always,
         "Accepted less all other states: 0 at rest, more for a moment while spans move, never for long.";
+
+    LEDGER_RECORDS: Gauge "tailwater_ledger_log_records" in "{records}" by ["pipeline", "exporter", "state"] Always,
+        "What became of every log record read from the log, since the directory was new; the other states add up to accepted.";
+    LEDGER_RECORDS_DIFFERENCE: Gauge "tailwater_ledger_log_difference" in "{records}" by ["pipeline", "exporter"] Always,
+        "Accepted log records less all other states: 0 at rest, more for a moment while they move, never for long.";
 
     // The Collector's own for tail_sampling.
     POLICY_TRACES: Counter "otelcol_processor_tail_sampling_count_traces_sampled" in "{traces}" by ["policy", "sampled", "decision"] FirstEvent,

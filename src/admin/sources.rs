@@ -88,6 +88,8 @@ pub struct MemoryCaps {
     pub skeletons: u64,
     /// Decision memory.
     pub decisions: u64,
+    /// Requests that are passed on.
+    pub relays: u64,
 }
 
 /// All of it.
@@ -109,6 +111,8 @@ pub struct Sources {
     pub meter: Option<Arc<Meter>>,
     /// What receivers hold.
     pub intake: IntakeBudget,
+    /// What is passed on and not answered yet.
+    pub relays: IntakeBudget,
     /// What all may hold.
     pub caps: MemoryCaps,
     /// For the time since the start.

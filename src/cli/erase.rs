@@ -20,7 +20,7 @@ pub(super) fn erase(arguments: &ConfigArguments, trace: &str) -> ExitCode {
         Err(error) => return failed(&error),
     };
     print(&format!(
-        "trace {trace}: {} spans in {} pieces erased",
+        "trace {trace}: {} spans and log records in {} pieces erased",
         erased.spans, erased.pieces
     ));
     if erased.damaged == 0 {

@@ -184,9 +184,9 @@ pub(crate) fn milliseconds(fields: &mut Fields<'_>, key: &'static str) -> Option
 
 /// Blocks of signals that are not ours.
 pub(crate) fn other_signals(fields: &mut Fields<'_>, why: &str) {
-    for signal in ["logs", "metrics", "profiles"] {
+    for signal in ["metrics", "profiles"] {
         fields.no_effect(signal, why);
     }
-    fields.not_yet("topic", "write it below `traces`");
-    fields.not_yet("encoding", "write it below `traces`");
+    fields.not_yet("topic", "write it below `traces` or `logs`");
+    fields.not_yet("encoding", "write it below `traces` or `logs`");
 }

@@ -6,7 +6,7 @@ use super::item::Item;
 use super::kafka_client::{self, milliseconds};
 use super::redact;
 use super::settings::ReceiverSettings;
-use crate::receivers::{InitialOffset, KafkaReceiverSettings, Strategy};
+use crate::receivers::{InitialOffset, KafkaReceiverSettings, Strategy, Topics};
 
 const STRATEGIES: [(&str, Strategy); 3] = [
     ("cooperative-sticky", Strategy::CooperativeSticky),
@@ -21,8 +21,9 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ReceiverSettin
     let mut fields = item.fields()?;
     let mut kafka = KafkaReceiverSettings::new();
     let connection = kafka_client::connection(&mut fields);
-    let topics = topics(&mut fields, &mut kafka);
-    kafka_client::other_signals(&mut fields, "only traces are taken");
+    let traces = topics(&mut fields, "traces", &kafka.traces);
+    let logs = topics(&mut fields, "logs", &kafka.logs);
+    kafka_client::other_signals(&mut fields, "only traces and logs are taken");
     let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
     kafka.group_id = filled(fields.string("group_id")).unwrap_or(kafka.group_id);
     kafka.group_instance_id = filled(fields.string("group_instance_id"));
@@ -42,7 +43,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ReceiverSettin
     let redact = redact::decode(&mut fields);
     rest(&mut fields, &mut kafka);
     kafka.connection = connection?;
-    kafka.topics = topics?;
+    (kafka.traces, kafka.logs) = apart(&fields, traces?, logs?)?;
     sizes?;
     kafka.dead_letter_topic = dead_letters.map_or(Some(None), |topic| topic.map(Some))?;
     let settings = ReceiverSettings {
@@ -55,31 +56,52 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<ReceiverSettin
     kafka_client::is_built(item).then_some(settings)
 }
 
-fn topics(fields: &mut Fields<'_>, kafka: &mut KafkaReceiverSettings) -> Option<Vec<String>> {
-    let Some(mut traces) = fields.fields("traces") else {
-        return Some(kafka.topics.clone());
+/// A record is of one signal, and its topic says of which.
+fn apart(fields: &Fields<'_>, traces: Topics, logs: Topics) -> Option<(Topics, Topics)> {
+    let shared = logs
+        .topics
+        .iter()
+        .find(|topic| traces.topics.contains(topic));
+    if shared.is_some() {
+        fields
+            .item()
+            .error("`traces.topics` and `logs.topics` have a topic in common");
+    }
+    shared.is_none().then_some((traces, logs))
+}
+
+/// A signal's block; `None` when it has errors.
+fn topics(fields: &mut Fields<'_>, signal: &'static str, defaults: &Topics) -> Option<Topics> {
+    let mut settings = defaults.clone();
+    let Some(mut fields) = fields.fields(signal) else {
+        return Some(settings);
     };
-    kafka.encoding = kafka_client::encoding(&mut traces).unwrap_or(kafka.encoding);
-    traces.not_yet(
+    settings.encoding = kafka_client::encoding(&mut fields).unwrap_or(settings.encoding);
+    fields.not_yet(
         "exclude_topics",
         "name the topics, or say it in the expression",
     );
-    let Some(item) = traces.get("topics") else {
-        return Some(kafka.topics.clone());
+    let Some(item) = fields.get("topics") else {
+        return Some(settings);
     };
     let list = item.list();
     let one = |item: &Item<'_>| {
         let text = item.string()?;
         match text.starts_with('^') {
+            true if signal == "logs" => {
+                item.error("expected a topic's name: expressions are for traces only");
+                None
+            }
             true => super::leaves::compiles(item, &text).then_some(text),
             false => kafka_client::topic(item),
         }
     };
-    let topics: Vec<String> = list.iter().filter_map(one).collect();
+    settings.topics = list.iter().filter_map(one).collect();
     if item.list_is_empty() {
         item.error("expected at least one topic");
     }
-    (!topics.is_empty() && topics.len() == list.len()).then_some(topics)
+    let read = settings.topics.len();
+    (read > 0 && read == list.len()).then_some(settings)
 }
 
 fn group(fields: &mut Fields<'_>, kafka: &mut KafkaReceiverSettings) {

@@ -54,6 +54,12 @@ pub(crate) fn decode_http(id: &ComponentId, item: &Item<'_>) -> Option<ExporterS
     let mut fields = item.fields()?;
     let target = target(&mut fields);
     let mut http = OtlpHttpSettings::new(target.clone().unwrap_or(HttpTarget::Base(String::new())));
+    http.logs_endpoint = fields
+        .get("logs_endpoint")
+        .and_then(|item| endpoint::http_url(&item));
+    http.metrics_endpoint = fields
+        .get("metrics_endpoint")
+        .and_then(|item| endpoint::http_url(&item));
     let tls = client_tls(&mut fields);
     let tls_is_good = tls.is_some();
     http.tls = tls.unwrap_or_default();
@@ -121,9 +127,7 @@ fn finish(id: &ComponentId, kind: ExporterKind, fields: &mut Fields<'_>) -> Expo
 fn target(fields: &mut Fields<'_>) -> Option<HttpTarget> {
     let base = fields.get("endpoint");
     let traces = fields.get("traces_endpoint");
-    for other in ["metrics_endpoint", "logs_endpoint", "profiles_endpoint"] {
-        fields.no_effect(other, "only traces are sent");
-    }
+    fields.no_effect("profiles_endpoint", "profiles are not sent");
     let base_is_set = base.is_some();
     let base = base
         .and_then(|item| endpoint::http_url(&item))

@@ -139,6 +139,14 @@ fn decode_http(item: &Item<'_>) -> Option<OtlpHttpSettings> {
         .map_or(Some(defaults.traces_url_path.clone()), |item| {
             url_path(&item)
         });
+    let logs_path = fields
+        .get("logs_url_path")
+        .map_or(Some(defaults.logs_url_path.clone()), |item| url_path(&item));
+    let metrics_path = fields
+        .get("metrics_url_path")
+        .map_or(Some(defaults.metrics_url_path.clone()), |item| {
+            url_path(&item)
+        });
     let or = |time: Option<Duration>, default| time.unwrap_or(default);
     let settings = OtlpHttpSettings {
         endpoint: endpoint.clone().unwrap_or_default(),
@@ -150,6 +158,8 @@ fn decode_http(item: &Item<'_>) -> Option<OtlpHttpSettings> {
             .unwrap_or(defaults.max_request_body_size),
         cors: fields.fields("cors").map(cors),
         traces_url_path: path.clone().unwrap_or_default(),
+        logs_url_path: logs_path.clone().unwrap_or_default(),
+        metrics_url_path: metrics_path.clone().unwrap_or_default(),
         compression_algorithms: algorithms(&mut fields),
         response_headers: response_headers(&mut fields),
         read_timeout: fields
@@ -165,13 +175,16 @@ fn decode_http(item: &Item<'_>) -> Option<OtlpHttpSettings> {
         ..defaults
     };
 
-    for path in ["metrics_url_path", "logs_url_path", "profiles_url_path"] {
-        fields.no_effect(path, "only traces are taken");
-    }
+    fields.no_effect("profiles_url_path", "profiles are not taken");
     fields.no_effect("include_metadata", METADATA);
     fields.not_yet("auth", AUTH);
     fields.not_yet("middlewares", "leave it out");
-    if endpoint.is_none() || path.is_none() || (tls_item.is_some() && settings.tls.is_none()) {
+    if endpoint.is_none()
+        || path.is_none()
+        || logs_path.is_none()
+        || metrics_path.is_none()
+        || (tls_item.is_some() && settings.tls.is_none())
+    {
         return None;
     }
     Some(settings)

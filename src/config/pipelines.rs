@@ -7,12 +7,16 @@ use super::component::{ComponentId, Declared, find};
 use super::decoder::join;
 use super::diagnostic::Severity;
 use super::item::Item;
+use super::logs_pipelines;
 use super::memory::Limit;
 use super::nearest::nearest;
 use super::node::{Entry, Place};
-use super::settings::{BatchSettings, ReceiverSettings};
+use super::pipeline_lists::lists;
+use super::relay_pipelines;
+use super::settings::{BatchSettings, ReceiverSettings, RelaySettings};
 use super::tail_sampling::Instance;
 use crate::exporters::ExporterSettings;
+use crate::otlp::Telemetry;
 use crate::processors::ProcessorSettings;
 use crate::rules::PolicyKind;
 
@@ -37,6 +41,8 @@ pub(crate) struct Wired {
     pub name: String,
     pub place: Place,
     pub receivers: Vec<String>,
+    /// Of these, those whose logs join.
+    pub logs: Vec<String>,
     /// Processors before the sampler, in their order.
     pub front: Vec<ProcessorSettings>,
     pub sampler: Option<Instance>,
@@ -55,8 +61,12 @@ pub(crate) struct Used {
     pub exporters: BTreeSet<String>,
 }
 
-/// Decodes all pipelines.
-pub(crate) fn decode(item: &Item<'_>, known: &Declarations, used: &mut Used) -> Vec<Wired> {
+/// Decodes all pipelines; those of logs are joined to the traces pipelines with the same sampler, or pass, as metrics do.
+pub(crate) fn decode(
+    item: &Item<'_>,
+    known: &Declarations,
+    used: &mut Used,
+) -> (Vec<Wired>, Vec<RelaySettings>) {
     let pairs = item.pairs();
     if pairs.is_empty() && item.fields().is_some() {
         item.error_help(
@@ -65,22 +75,36 @@ pub(crate) fn decode(item: &Item<'_>, known: &Declarations, used: &mut Used) -> 
         );
     }
     let mut out: Vec<Wired> = Vec::new();
+    let (mut logs, mut relays) = (Vec::new(), Vec::new());
     for (entry, item) in pairs {
-        let Some(name) = pipeline_id(entry, &item) else {
+        let Some((name, telemetry)) = pipeline_id(entry, &item) else {
             // What it names is no typing error: do not call it unused.
             mention(&item, used);
             continue;
         };
-        if let Some(wired) = pipeline(name, &item, known, used) {
-            out.push(wired);
+        if telemetry == Telemetry::Traces {
+            out.extend(pipeline(name, &item, known, used));
+            continue;
+        }
+        let Some(lists) = lists(&item, known, used) else {
+            continue;
+        };
+        if telemetry == Telemetry::Logs && lists.processors.iter().any(|id| is_sampler(id)) {
+            logs.extend(logs_pipelines::decode(&item, lists, known));
+        } else {
+            let id = (name, telemetry);
+            relays.push(relay_pipelines::decode(&item, id, lists, known));
         }
     }
-    out
+    for pipeline in logs {
+        logs_pipelines::join(item.decoder, &pipeline, known, &mut out);
+    }
+    relay_pipelines::check_beside(item, &relays, &out);
+    (out, relays.into_iter().map(|(_, relay)| relay).collect())
 }
 
-fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<String> {
-    const LATER: &str =
-        "keep this pipeline in a Collector beside this process; here only traces are taken";
+fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<(String, Telemetry)> {
+    const LATER: &str = "keep this pipeline in a Collector beside this process; here traces, logs and metrics are taken";
     let error = |message: String| {
         item.decoder
             .at_key(Severity::Error, entry, &item.path, message, None)
@@ -90,8 +114,10 @@ fn pipeline_id(entry: &Entry, item: &Item<'_>) -> Option<String> {
         return None;
     };
     match id.kind.as_str() {
-        "traces" => return Some(id.text),
-        "metrics" | "logs" | "profiles" => {
+        "traces" => return Some((id.text, Telemetry::Traces)),
+        "logs" => return Some((id.text, Telemetry::Logs)),
+        "metrics" => return Some((id.text, Telemetry::Metrics)),
+        "profiles" => {
             let message = format!("pipelines of {} are not supported yet", id.kind);
             item.decoder.at_key(
                 Severity::Error,
@@ -165,6 +191,7 @@ fn pipeline(name: String, item: &Item<'_>, known: &Declarations, used: &mut Used
         name,
         place: item.node.place,
         receivers,
+        logs: Vec::new(),
         front: Vec::new(),
         sampler: None,
         back: Vec::new(),
@@ -288,12 +315,16 @@ fn check_routes(item: &Item<'_>, wired: &Wired) {
     }
 }
 
-fn is_sampler(id: &str) -> bool {
+pub(super) fn is_sampler(id: &str) -> bool {
     id.split('/').next() == Some("tail_sampling")
 }
 
 /// Ids of a list that are declared; each once.
-fn references<T>(items: &[Item<'_>], declared: &[Declared<T>], section: Section) -> Vec<String> {
+pub(super) fn references<T>(
+    items: &[Item<'_>],
+    declared: &[Declared<T>],
+    section: Section,
+) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for item in items {
         let Some(text) = item.string() else { continue };

@@ -53,7 +53,7 @@ pub(crate) fn decode(root: &Item<'_>, env: Env<'_>) -> Option<Config> {
         .unwrap_or_default();
     let mut used = Used::default();
     let pipelines = service.require("pipelines", "the pipelines to run")?;
-    let wired = pipelines::decode(&pipelines, &known, &mut used);
+    let (wired, relays) = pipelines::decode(&pipelines, &known, &mut used);
     let decoder = root.decoder;
     warn_unused(decoder, &known.receivers, &used.receivers);
     warn_unused(decoder, &known.processors, &used.processors);
@@ -68,6 +68,7 @@ pub(crate) fn decode(root: &Item<'_>, env: Env<'_>) -> Option<Config> {
             .into_iter()
             .filter_map(|wired| instance(wired, &shared))
             .collect(),
+        relays,
         exporters: taken(known.exporters, &used.exporters),
         telemetry,
         health,
@@ -259,6 +260,7 @@ fn instance(wired: Wired, shared: &shared::Shared) -> Option<PipelineSettings> {
     let Wired {
         name,
         receivers,
+        logs,
         front,
         sampler,
         back,
@@ -269,6 +271,7 @@ fn instance(wired: Wired, shared: &shared::Shared) -> Option<PipelineSettings> {
     Some(PipelineSettings {
         name,
         receivers,
+        logs,
         front,
         sampler: shared::finish(sampler?, shared),
         back,

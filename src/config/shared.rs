@@ -36,7 +36,8 @@ pub(crate) fn settle(decoder: &Decoder<'_>, pipelines: &[Wired], env: Env<'_>) -
     let strict = instances
         .iter()
         .any(|instance| instance.compat.unwrap_or(compat) == Compat::Strict);
-    in_kafka(decoder, &instances, strict);
+    let logs = pipelines.iter().any(|wired| !wired.logs.is_empty());
+    in_kafka(decoder, &instances, (strict, logs));
     if strict {
         // The Collector's order of traces is that of one worker.
         log.partitions = 1;
@@ -84,7 +85,7 @@ fn log(decoder: &Decoder<'_>, instances: &[&Instance], env: Env<'_>) -> LogSetti
 }
 
 /// What a log in Kafka does not go with.
-fn in_kafka(decoder: &Decoder<'_>, instances: &[&Instance], strict: bool) {
+fn in_kafka(decoder: &Decoder<'_>, instances: &[&Instance], (strict, logs): (bool, bool)) {
     let buffers = instances.iter().filter_map(|one| one.buffer.as_ref());
     let mut found = buffers.filter(|buffer| matches!(buffer.log.store, StoreKind::Kafka(_)));
     let Some(Buffer { place, path, .. }) = found.next() else {
@@ -94,6 +95,14 @@ fn in_kafka(decoder: &Decoder<'_>, instances: &[&Instance], strict: bool) {
         let why = "the Collector has one worker for all traces, a group has one for each partition";
         let message = format!("must not be set with `compat: strict`: {why}");
         decoder.error(*place, path, message);
+    }
+    if logs {
+        decoder.error_help(
+            *place,
+            path,
+            "log records cannot be kept in a log in Kafka yet",
+            "leave the pipeline of logs out, or use `disk`",
+        );
     }
     if instances.len() > 1 {
         decoder.error_help(
@@ -197,6 +206,7 @@ pub(crate) fn finish(instance: Instance, shared: &Shared) -> InstanceSettings {
         late_window: instance.late_window,
         llm_metrics: instance.llm_metrics,
         late_evidence: instance.late_evidence,
+        untraced_logs: instance.untraced_logs,
         sampling_strategy: instance.sampling_strategy,
         num_shards: instance.num_shards,
         compat_version: instance.compat_version,

@@ -38,6 +38,7 @@ pub(crate) struct Instance {
     pub llm_metrics: Option<usize>,
     pub late_evidence: Vec<String>,
     pub own_keys: Vec<OwnKey>,
+    pub untraced_logs: bool,
     pub sampling_strategy: SamplingStrategy,
     pub num_shards: u32,
     pub compat_version: Release,
@@ -77,6 +78,9 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
     let compat_version = compat_version(&mut fields);
     let late_evidence = fields.get("late_evidence");
     let mut own_keys: Vec<OwnKey> = late_evidence.iter().map(OwnKey::of).collect();
+    let untraced_logs = fields
+        .one_of("untraced_logs", &[("pass", true), ("drop", false)])
+        .unwrap_or(true);
     let late_evidence = late_evidence.and_then(|item| late_evidence::decode(&item, &policies));
     let wait = long_traces::decode(&mut fields, &policies, compat_version, &mut own_keys);
     let late_window = fields.duration("late_window").unwrap_or(LATE_WINDOW);
@@ -104,6 +108,7 @@ pub(crate) fn decode(id: &ComponentId, item: &Item<'_>) -> Option<Instance> {
         thinning: thinning.unwrap_or_default(),
         late_evidence: late_evidence.unwrap_or_default(),
         own_keys,
+        untraced_logs,
         buffer: fields
             .get("buffer")
             .and_then(|item| buffer::decode(&item, needed)),

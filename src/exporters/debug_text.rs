@@ -1,9 +1,11 @@
 //! The text of the `debug` exporter, in the Collector's layout at each verbosity.
 
 use super::debug_value::{attributes, typed};
+use super::encode;
 use super::settings::Verbosity;
 use super::transport::Outgoing;
 use crate::clock::Nanos;
+use crate::otlp::Telemetry;
 use bytes::Bytes;
 use jiff::Timestamp;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -24,6 +26,16 @@ struct Outline {
 /// What is printed for `out` at `now` (Unix nanoseconds).
 pub(crate) fn of(out: &Outgoing, id: &str, verbosity: Verbosity, now: Nanos) -> String {
     let mut text = summary(out, id, now);
+    if out.telemetry == Telemetry::Logs {
+        // One line of OTLP JSON: the Collector's own layout is for people, and so is this.
+        if verbosity > Verbosity::Basic {
+            match encode::to_json(Telemetry::Logs, &out.request) {
+                Ok(json) => text.extend([json.as_str(), "\n"]),
+                Err(_) => text.push_str("(the request cannot be decoded)\n"),
+            }
+        }
+        return text;
+    }
     if verbosity > Verbosity::Basic {
         match ExportTraceServiceRequest::decode(out.request.clone()) {
             // Writing to a string cannot fail.
@@ -43,6 +55,13 @@ fn summary(out: &Outgoing, id: &str, now: Nanos) -> String {
         .resource_spans
         .len();
     let (stamp, id) = (rfc3339(now), serde_json::Value::from(id));
+    if out.telemetry == Telemetry::Logs {
+        return format!(
+            "{stamp}\tinfo\tLogs\t{{\"otelcol.component.id\": {id}, \"otelcol.component.kind\": \"exporter\", \
+             \"otelcol.signal\": \"logs\", \"resource logs\": {resources}, \"log records\": {}}}\n",
+            out.spans
+        );
+    }
     format!(
         "{stamp}\tinfo\tTraces\t{{\"otelcol.component.id\": {id}, \"otelcol.component.kind\": \"exporter\", \
          \"otelcol.signal\": \"traces\", \"resource spans\": {resources}, \"spans\": {}}}\n",

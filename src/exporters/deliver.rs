@@ -4,14 +4,15 @@
 //! no other trace is lost with it. A load over the size of a batch leaves in parts from the first: servers refuse large
 //! messages in ways that read like "try again" (gRPC's OUT_OF_RANGE), and for ever. A large trace is cut within. Partial success is counted and not sent again.
 
-use super::gather::{Load, LoadedTrace, stitch};
+use super::gather::{Load, LoadedTrace, Outcome, stitch};
 use super::halve::{REFUSED_FOR_SIZE, halve, size};
 use super::retry::{Backoff, RetrySettings};
 use super::settings::ExporterSettings;
 use super::stats::ExporterStats;
 use super::transport::{Outgoing, SendError, Sent, Transport};
 use crate::clock::SharedClock;
-use crate::sampler::Delivered;
+use crate::otlp::Signal;
+use crate::sampler::{Delivered, DeliveredRecords};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,7 +41,7 @@ pub(super) struct Interrupted;
 
 /// What became of a request.
 enum Ended {
-    Counts(Delivered),
+    Counts(Signal, Outcome),
     /// Refused for good; to be sent in these parts.
     Cut([Vec<LoadedTrace>; 2]),
 }
@@ -77,7 +78,13 @@ impl Deliverer {
             erased: load.erased,
             ..Delivered::default()
         };
+        if load.records != DeliveredRecords::default() {
+            sum.log_records = Some(load.records);
+        }
         let mut open: Vec<Cow<'_, [LoadedTrace]>> = vec![Cow::Borrowed(&load.traces)];
+        if !load.logs.is_empty() {
+            open.insert(0, Cow::Borrowed(&load.logs));
+        }
         while let Some(traces) = open.pop() {
             if size(&traces) > self.max_bytes
                 && let Some([first, second]) = halve(&traces, self.max_bytes)
@@ -86,7 +93,7 @@ impl Deliverer {
                 continue;
             }
             match self.send(&traces).await? {
-                Ended::Counts(counts) => merge(&mut sum, counts),
+                Ended::Counts(signal, counts) => counts.add_to(signal, &mut sum),
                 Ended::Cut([first, second]) => open.extend([Cow::Owned(second), Cow::Owned(first)]),
             }
         }
@@ -98,9 +105,10 @@ impl Deliverer {
         let request = stitch(traces);
         let mut counts = request.counts();
         if request.spans == 0 {
-            return Ok(Ended::Counts(counts));
+            return Ok(Ended::Counts(request.signal, counts));
         }
         let out = Outgoing {
+            telemetry: request.signal.into(),
             request: request.bytes.clone(),
             spans: request.spans,
             traces: traces.len() as u64,
@@ -117,7 +125,7 @@ impl Deliverer {
             {
                 return Ok(Ended::Cut(halves));
             }
-            self.stats.record(request.spans, &outcome);
+            self.stats.record(out.telemetry, request.spans, &outcome);
             match outcome {
                 Ok(Sent::All) => counts.delivered = request.spans,
                 Ok(Sent::Partial { rejected, .. }) => {
@@ -138,11 +146,11 @@ impl Deliverer {
                     if self.wait(backoff, &error).await? {
                         continue;
                     }
-                    self.stats.gave_up(request.spans);
+                    self.stats.gave_up(out.telemetry, request.spans);
                     counts.expired = request.spans;
                 }
             }
-            return Ok(Ended::Counts(counts));
+            return Ok(Ended::Counts(request.signal, counts));
         }
     }
 
@@ -178,16 +186,4 @@ impl Deliverer {
             self.clock.clone(),
         )
     }
-}
-
-fn merge(sum: &mut Delivered, more: Delivered) {
-    sum.delivered += more.delivered;
-    sum.duplicate += more.duplicate;
-    sum.rejected += more.rejected;
-    sum.lost += more.lost;
-    sum.expired += more.expired;
-    sum.filtered += more.filtered;
-    sum.thinned += more.thinned;
-    sum.not_routed += more.not_routed;
-    sum.erased += more.erased;
 }

@@ -59,7 +59,7 @@ impl Transport for FileExporter {
             self.clock.clone(),
         );
         Box::pin(self.blocking(move || {
-            let record = record(&out.request, format, zstd)?;
+            let record = record(&out, format, zstd)?;
             sink.lock()
                 .write(&record, clock.unix())
                 .map_err(|error| failed(&error))?;
@@ -74,11 +74,12 @@ impl Transport for FileExporter {
 }
 
 /// The bytes of one request in the file. Compressed, each is a frame of its own: the file is a plain `.zst`.
-fn record(request: &[u8], format: FileFormat, zstd: bool) -> Result<Vec<u8>, SendError> {
+fn record(out: &Outgoing, format: FileFormat, zstd: bool) -> Result<Vec<u8>, SendError> {
+    let request = &out.request[..];
     let record = match format {
         FileFormat::Json => {
-            let mut line =
-                encode::to_json(request).map_err(|e| SendError::permanent(format!("file: {e}")))?;
+            let mut line = encode::to_json(out.telemetry, request)
+                .map_err(|e| SendError::permanent(format!("file: {e}")))?;
             line.push('\n');
             line.into_bytes()
         }

@@ -2,8 +2,8 @@
 
 use super::outbound::{Leaving, Outbound};
 use crate::log::{Log, ReadError};
-use crate::otlp::{Stitch, TraceId};
-use crate::sampler::{Delivered, Kept, KeptReader, Scanned};
+use crate::otlp::{Signal, Stitch, TraceId};
+use crate::sampler::{Delivered, DeliveredRecords, Kept, KeptReader, Scanned};
 use bytes::Bytes;
 
 /// What an entry that is passed by costs in memory until its position is saved.
@@ -13,7 +13,9 @@ const PASSED_BY: u64 = 128;
 #[derive(Debug, Clone)]
 pub(super) struct LoadedTrace {
     pub(super) trace: TraceId,
-    /// Bytes and spans.
+    /// What its pieces are of.
+    pub(super) signal: Signal,
+    /// Bytes and spans, or log records.
     pub(super) pieces: Vec<(Bytes, u32)>,
     /// Spans that came twice leave twice.
     pub(super) twins: bool,
@@ -23,9 +25,13 @@ pub(super) struct LoadedTrace {
 #[derive(Debug, Default)]
 pub(super) struct Load {
     pub(super) traces: Vec<LoadedTrace>,
+    /// The log records of these traces; they leave in a request of their own.
+    pub(super) logs: Vec<LoadedTrace>,
     pub(super) kept: Vec<Kept>,
     /// Spans that could not be read back.
     pub(super) lost: u64,
+    /// What became of log records already.
+    pub(super) records: DeliveredRecords,
     /// Spans that processors have left out.
     pub(super) filtered: u64,
     /// Spans that thinning has left out.
@@ -43,6 +49,7 @@ pub(super) struct Load {
 /// A request made of some traces.
 #[derive(Debug)]
 pub(super) struct Request {
+    pub(super) signal: Signal,
     pub(super) bytes: Bytes,
     pub(super) spans: u64,
     pub(super) duplicates: u64,
@@ -75,21 +82,25 @@ impl Load {
 
     fn take(&mut self, kept: Kept, log: &dyn Log<Scanned>, outbound: &Outbound) {
         let Some(marks) = outbound.route(&kept) else {
-            self.not_routed += kept
-                .pieces()
-                .map(|(_, spans)| u64::from(spans))
-                .sum::<u64>();
+            for (_, signal, count) in kept.pieces() {
+                *(match signal {
+                    Signal::Traces => &mut self.not_routed,
+                    Signal::Logs => &mut self.records.not_routed,
+                }) += u64::from(count);
+            }
             self.read += PASSED_BY;
             self.kept.push(kept);
             return;
         };
-        let mut pieces = self.read(&kept, log, outbound);
-        outbound.thin(&kept, &mut pieces);
-        let mut loaded = LoadedTrace {
+        let part = |signal| LoadedTrace {
             trace: kept.trace,
+            signal,
             pieces: Vec::new(),
             twins: outbound.notation.strict,
         };
+        let (mut loaded, mut logs) = (part(Signal::Traces), part(Signal::Logs));
+        let mut pieces = self.read(&kept, log, (outbound, &mut logs));
+        outbound.thin(&kept, &mut pieces);
         for piece in pieces {
             let leaving = outbound.finish(&kept, piece, &marks);
             self.filtered += u64::from(leaving.filtered);
@@ -101,21 +112,48 @@ impl Load {
             }
         }
         self.traces.push(loaded);
+        if !logs.pieces.is_empty() {
+            self.logs.push(logs);
+        }
         self.kept.push(kept);
     }
 
-    fn read(&mut self, kept: &Kept, log: &dyn Log<Scanned>, outbound: &Outbound) -> Vec<Leaving> {
+    fn read(
+        &mut self,
+        kept: &Kept,
+        log: &dyn Log<Scanned>,
+        (outbound, logs): (&Outbound, &mut LoadedTrace),
+    ) -> Vec<Leaving> {
         let mut pieces = Vec::new();
         let last = kept.places().len();
-        for ((place, spans), number) in kept.pieces().zip(1..) {
+        for ((place, signal, spans), number) in kept.pieces().zip(1..) {
             match log.read(place, kept.trace) {
+                // Processors and notes are for spans.
+                Ok(piece) if signal == Signal::Logs => {
+                    self.read += piece.len() as u64;
+                    match outbound.redact(kept, signal, &piece) {
+                        Some(piece) => {
+                            self.bytes += piece.len() as u64;
+                            logs.pieces.push((piece, spans));
+                        }
+                        None => self.records.lost += u64::from(spans),
+                    }
+                }
                 Ok(piece) => {
                     self.read += piece.len() as u64;
                     pieces.push(outbound.read(piece, spans, number == last));
                 }
-                Err(ReadError::Erased { .. }) => self.erased += u64::from(spans),
+                Err(ReadError::Erased { .. }) => {
+                    *(match signal {
+                        Signal::Traces => &mut self.erased,
+                        Signal::Logs => &mut self.records.erased,
+                    }) += u64::from(spans);
+                }
                 Err(error) => {
-                    self.lost += u64::from(spans);
+                    *(match signal {
+                        Signal::Traces => &mut self.lost,
+                        Signal::Logs => &mut self.records.lost,
+                    }) += u64::from(spans);
                     tracing::error!(trace = %kept.trace, %error, "a piece of a kept trace cannot be read back");
                 }
             }
@@ -129,9 +167,10 @@ impl Load {
     }
 }
 
-/// Stitches traces into one request. A piece that turns out damaged is lost alone.
+/// Stitches traces, all of one signal, into one request. A piece that turns out damaged is lost alone.
 pub(super) fn stitch(traces: &[LoadedTrace]) -> Request {
-    let mut stitch = Stitch::default();
+    let signal = traces.first().map_or(Signal::Traces, |trace| trace.signal);
+    let mut stitch = Stitch::of(signal);
     let mut lost = 0;
     for trace in traces {
         stitch.begin_entry(trace.twins);
@@ -144,6 +183,7 @@ pub(super) fn stitch(traces: &[LoadedTrace]) -> Request {
     }
     let (spans, duplicates) = (stitch.spans(), stitch.duplicates());
     Request {
+        signal,
         bytes: stitch.finish(),
         spans,
         duplicates,
@@ -151,13 +191,46 @@ pub(super) fn stitch(traces: &[LoadedTrace]) -> Request {
     }
 }
 
+/// What became of the spans, or log records, of a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Outcome {
+    pub(super) delivered: u64,
+    pub(super) duplicate: u64,
+    pub(super) rejected: u64,
+    pub(super) lost: u64,
+    pub(super) expired: u64,
+}
+
 impl Request {
     /// What is known before it is sent.
-    pub(super) fn counts(&self) -> Delivered {
-        Delivered {
+    pub(super) fn counts(&self) -> Outcome {
+        Outcome {
             duplicate: self.duplicates,
             lost: self.lost,
-            ..Delivered::default()
+            ..Outcome::default()
+        }
+    }
+}
+
+impl Outcome {
+    /// Adds it to what became of a load.
+    pub(super) fn add_to(self, signal: Signal, sum: &mut Delivered) {
+        match signal {
+            Signal::Traces => {
+                sum.delivered += self.delivered;
+                sum.duplicate += self.duplicate;
+                sum.rejected += self.rejected;
+                sum.lost += self.lost;
+                sum.expired += self.expired;
+            }
+            Signal::Logs => {
+                // Log records have no twins.
+                let records = sum.records_mut();
+                records.delivered += self.delivered;
+                records.rejected += self.rejected;
+                records.lost += self.lost;
+                records.expired += self.expired;
+            }
         }
     }
 }

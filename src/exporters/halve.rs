@@ -35,11 +35,12 @@ pub(super) fn halve(traces: &[LoadedTrace], above: u64) -> Option<[Vec<LoadedTra
 fn halve_trace(trace: &LoadedTrace) -> Option<[LoadedTrace; 2]> {
     let with = |pieces: &[_]| LoadedTrace {
         trace: trace.trace,
+        signal: trace.signal,
         pieces: pieces.to_vec(),
         twins: trace.twins,
     };
     if let [(piece, _)] = &trace.pieces[..] {
-        let [first, second] = halves(piece)?;
+        let [first, second] = halves(trace.signal, piece)?;
         return Some([with(&[first]), with(&[second])]);
     }
     let (first, second) = trace.pieces.split_at(trace.pieces.len() / 2);

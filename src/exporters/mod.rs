@@ -1,7 +1,7 @@
 //! The ways out: OTLP over gRPC and HTTP, files, the console; retry policy and counts.
 //!
 //! A transport sends one batch of spans once. What is sent, in which order and from where after a restart is the
-//! cursor's, which reads the decision log.
+//! cursor's, which reads the decision log. Beside it a relay passes requests on that the log does not take.
 
 mod build;
 mod compress;
@@ -32,6 +32,7 @@ mod otlp_grpc;
 mod otlp_http;
 mod outbound;
 mod raw_codec;
+mod relay;
 mod response;
 mod retry;
 mod retry_after;
@@ -51,9 +52,10 @@ pub use build::build;
 pub(crate) use cursor::{Cursor, IN_FLIGHT_BYTES};
 pub(crate) use deliver::Deliverer;
 pub use error::ExporterError;
-pub use kafka::KafkaExporterSettings;
+pub use kafka::{KafkaExporterSettings, TopicSettings};
 pub(crate) use notation::{Notation, names_of};
 pub(crate) use outbound::Outbound;
+pub(crate) use relay::{Outlet, Relay};
 pub use retry::{Backoff, RetrySettings};
 pub use routing::Route;
 pub(crate) use routing::Routing;

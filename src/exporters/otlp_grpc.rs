@@ -13,6 +13,7 @@ use super::raw_codec::RawCodec;
 use super::response;
 use super::settings::{Compression, Headers, OtlpGrpcSettings};
 use super::transport::{Outgoing, SendError, Sending, Sent, Transport};
+use crate::otlp::Telemetry;
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use parking_lot::RwLock;
@@ -27,7 +28,9 @@ use tonic::metadata::{
 };
 use tonic::{ConnectError, Request, Status, TimeoutExpired};
 
-const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+const EXPORT_TRACES: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+const EXPORT_METRICS: &str = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export";
+const EXPORT_LOGS: &str = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
 
 /// Two slow answers may be chance.
 const TIMEOUTS_BEFORE_NEW_CONNECTION: u32 = 3;
@@ -66,18 +69,18 @@ impl OtlpGrpc {
 
     async fn within_timeout(&self, out: Outgoing) -> Result<Sent, SendError> {
         if self.timeout.is_zero() {
-            return self.until_connected(out.request).await;
+            return self.until_connected(&out).await;
         }
         // tonic keeps the limit of one call as well; whichever comes first.
-        match tokio::time::timeout(self.timeout, self.until_connected(out.request)).await {
+        match tokio::time::timeout(self.timeout, self.until_connected(&out)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(self.no_answer()),
         }
     }
 
-    async fn until_connected(&self, request: Bytes) -> Result<Sent, SendError> {
+    async fn until_connected(&self, out: &Outgoing) -> Result<Sent, SendError> {
         loop {
-            match self.call(request.clone()).await {
+            match self.call(out).await {
                 Ok(answer) => {
                     self.timeouts.store(0, Ordering::Relaxed);
                     return Ok(response::from_proto(&answer));
@@ -94,7 +97,7 @@ impl OtlpGrpc {
         }
     }
 
-    async fn call(&self, request: Bytes) -> Result<Bytes, Status> {
+    async fn call(&self, out: &Outgoing) -> Result<Bytes, Status> {
         let channel = self.channel.read().clone();
         let mut client = Grpc::new(channel)
             .accept_compressed(CompressionEncoding::Gzip)
@@ -106,14 +109,17 @@ impl OtlpGrpc {
             .ready()
             .await
             .map_err(|error| Status::from_error(error.into()))?;
-        let mut request = Request::new(request);
+        let mut request = Request::new(out.request.clone());
         *request.metadata_mut() = self.metadata.clone();
         if !self.timeout.is_zero() {
             request.set_timeout(self.timeout);
         }
-        let answer = client
-            .unary(request, PathAndQuery::from_static(EXPORT), RawCodec)
-            .await?;
+        let method = PathAndQuery::from_static(match out.telemetry {
+            Telemetry::Traces => EXPORT_TRACES,
+            Telemetry::Logs => EXPORT_LOGS,
+            Telemetry::Metrics => EXPORT_METRICS,
+        });
+        let answer = client.unary(request, method, RawCodec).await?;
         Ok(answer.into_inner())
     }
 

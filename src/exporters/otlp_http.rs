@@ -11,6 +11,7 @@ use super::settings::{Compression, Headers, HttpEncoding, HttpTarget, OtlpHttpSe
 use super::transport::{Outgoing, SendError, Sending, Sent, Transport};
 use super::user_agent::user_agent;
 use crate::clock::SharedClock;
+use crate::otlp::Telemetry;
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
@@ -36,6 +37,9 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(crate) struct OtlpHttp {
     client: HttpClient,
     url: Uri,
+    /// Where log records and metrics go.
+    logs_url: Uri,
+    metrics_url: Uri,
     headers: HeaderMap,
     encoding: HttpEncoding,
     compression: Compression,
@@ -53,11 +57,19 @@ impl OtlpHttp {
         tracker: &TaskTracker,
         clock: SharedClock,
     ) -> Result<Self, Problem> {
-        let url = url(&settings.target)?;
+        let url = url(&settings.target, Telemetry::Traces)?;
+        let of = |own: &Option<String>, telemetry| match own {
+            Some(own) => self::url(&HttpTarget::Traces(own.clone()), telemetry),
+            None => self::url(&settings.target, telemetry),
+        };
+        let logs_url = of(&settings.logs_endpoint, Telemetry::Logs)?;
+        let metrics_url = of(&settings.metrics_endpoint, Telemetry::Metrics)?;
         Ok(Self {
             client: HttpClient::new(settings, &url)?,
             headers: headers(settings)?,
             url,
+            logs_url,
+            metrics_url,
             encoding: settings.encoding,
             compression: settings.compression,
             level: settings.compression_level,
@@ -69,18 +81,23 @@ impl OtlpHttp {
 
     async fn within_timeout(&self, out: Outgoing) -> Result<Sent, SendError> {
         if self.timeout.is_zero() {
-            return self.post(out.request).await;
+            return self.post(out).await;
         }
-        match tokio::time::timeout(self.timeout, self.post(out.request)).await {
+        match tokio::time::timeout(self.timeout, self.post(out)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(SendError::retry("HTTP: no answer in time")),
         }
     }
 
-    async fn post(&self, request: Bytes) -> Result<Sent, SendError> {
-        let mut post = Request::new(Full::new(self.body(request).await?));
+    async fn post(&self, out: Outgoing) -> Result<Sent, SendError> {
+        let url = match out.telemetry {
+            Telemetry::Traces => &self.url,
+            Telemetry::Logs => &self.logs_url,
+            Telemetry::Metrics => &self.metrics_url,
+        };
+        let mut post = Request::new(Full::new(self.body(out).await?));
         *post.method_mut() = Method::POST;
-        *post.uri_mut() = self.url.clone();
+        *post.uri_mut() = url.clone();
         *post.headers_mut() = self.headers.clone();
         let answer = self.client.request(post).await;
         let answer =
@@ -94,17 +111,20 @@ impl OtlpHttp {
         }
     }
 
-    async fn body(&self, request: Bytes) -> Result<Bytes, SendError> {
+    async fn body(&self, out: Outgoing) -> Result<Bytes, SendError> {
+        let Outgoing {
+            telemetry, request, ..
+        } = out;
         let (encoding, compression, level) = (self.encoding, self.compression, self.level);
         if encoding == HttpEncoding::Proto && compression == Compression::None {
             return Ok(request);
         }
         if request.len() < OFF_THREAD {
-            return prepare(request, encoding, compression, level);
+            return prepare((telemetry, request), encoding, compression, level);
         }
         let prepared = self
             .tracker
-            .spawn_blocking(move || prepare(request, encoding, compression, level));
+            .spawn_blocking(move || prepare((telemetry, request), encoding, compression, level));
         prepared.await.unwrap_or_else(|_| {
             Err(SendError::retry(
                 "HTTP: the payload was not prepared (stopping)",
@@ -129,14 +149,14 @@ impl fmt::Debug for OtlpHttp {
 }
 
 fn prepare(
-    request: Bytes,
+    (telemetry, request): (Telemetry, Bytes),
     encoding: HttpEncoding,
     compression: Compression,
     level: Option<i32>,
 ) -> Result<Bytes, SendError> {
     let payload = match encoding {
         HttpEncoding::Proto => request,
-        HttpEncoding::Json => encode::to_json(&request)
+        HttpEncoding::Json => encode::to_json(telemetry, &request)
             .map_err(|e| SendError::permanent(format!("HTTP: {e}")))?
             .into(),
     };
@@ -169,11 +189,12 @@ fn read_success(headers: &HeaderMap, body: &[u8]) -> Sent {
     }
 }
 
-fn url(target: &HttpTarget) -> Result<Uri, Problem> {
+fn url(target: &HttpTarget, telemetry: Telemetry) -> Result<Uri, Problem> {
+    let path = format!("v1/{}", telemetry.word());
     let (key, text) = match target {
         HttpTarget::Traces(url) => ("traces_endpoint", url.clone()),
-        HttpTarget::Base(base) if base.ends_with('/') => ("endpoint", format!("{base}v1/traces")),
-        HttpTarget::Base(base) => ("endpoint", format!("{base}/v1/traces")),
+        HttpTarget::Base(base) if base.ends_with('/') => ("endpoint", format!("{base}{path}")),
+        HttpTarget::Base(base) => ("endpoint", format!("{base}/{path}")),
     };
     let url: Uri = text
         .parse()

@@ -1,10 +1,10 @@
 //! A kept trace on its way out: the processors before `tail_sampling` once more, thinning, what the decision has to say, the
 //! processors behind it. So it leaves as it would have left a Collector with this pipeline. What the exporter redacts is
-//! redacted last, so that no processor brings it back.
+//! redacted last, so that no processor brings it back. Log records are redacted, and nothing else is done with them.
 
 use super::notation::Notation;
 use super::routing::Routing;
-use crate::otlp::NoteValue;
+use crate::otlp::{NoteValue, Signal};
 use crate::processors::Chain;
 use crate::redaction::Redactor;
 use crate::sampler::Kept;
@@ -88,15 +88,22 @@ impl Outbound {
         let filtered = small(filtered).min(piece.spans);
         piece.filtered += filtered;
         piece.spans -= filtered;
-        piece.bytes = match self.redactor.apply(&bytes) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                tracing::error!(trace = %kept.trace, %error, "a piece of a kept trace is damaged and cannot be redacted");
+        piece.bytes = self
+            .redact(kept, Signal::Traces, &bytes)
+            .unwrap_or_else(|| {
                 piece.lost = std::mem::take(&mut piece.spans);
                 Bytes::new()
-            }
-        };
+            });
         piece
+    }
+
+    /// A piece without what is redacted; `None`: it must not leave.
+    pub(super) fn redact(&self, kept: &Kept, signal: Signal, piece: &Bytes) -> Option<Bytes> {
+        let redacted = self.redactor.apply(signal, piece);
+        if let Err(error) = &redacted {
+            tracing::error!(trace = %kept.trace, %error, "a piece of a kept trace is damaged and cannot be redacted");
+        }
+        redacted.ok()
     }
 }
 

@@ -33,7 +33,10 @@ pub(crate) fn from_proto(body: &[u8]) -> Sent {
 /// Reads a JSON answer; `rejectedSpans` is a string, as proto3 JSON writes 64-bit numbers, or a number.
 pub(crate) fn from_json(body: &[u8]) -> Sent {
     let response: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
-    let rejected = match &response["partialSuccess"]["rejectedSpans"] {
+    let partial = &response["partialSuccess"];
+    let names = ["rejectedSpans", "rejectedLogRecords", "rejectedDataPoints"];
+    let rejected = names.iter().find_map(|name| partial.get(name));
+    let rejected = match rejected.unwrap_or(&serde_json::Value::Null) {
         serde_json::Value::String(text) => text.parse().unwrap_or(0),
         number => number.as_i64().unwrap_or(0),
     };

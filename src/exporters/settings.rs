@@ -170,7 +170,7 @@ pub enum HttpEncoding {
 /// Where `otlphttp` posts to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HttpTarget {
-    /// `endpoint`: `/v1/traces` is added.
+    /// `endpoint`: `/v1/traces` or `/v1/logs` is added.
     Base(String),
     /// `traces_endpoint`: taken whole.
     Traces(String),
@@ -181,6 +181,10 @@ pub enum HttpTarget {
 pub struct OtlpHttpSettings {
     /// The URL.
     pub target: HttpTarget,
+    /// `logs_endpoint`: where log records go, taken whole; without it `v1/logs` below the URL.
+    pub logs_endpoint: Option<String>,
+    /// `metrics_endpoint`: the same for metrics.
+    pub metrics_endpoint: Option<String>,
     /// Protobuf unless set.
     pub encoding: HttpEncoding,
     /// For `https://`.
@@ -204,6 +208,8 @@ impl OtlpHttpSettings {
     pub fn new(target: HttpTarget) -> Self {
         Self {
             target,
+            logs_endpoint: None,
+            metrics_endpoint: None,
             encoding: HttpEncoding::Proto,
             tls: TlsClientSettings::default(),
             headers: Headers::new(),

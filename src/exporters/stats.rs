@@ -4,18 +4,27 @@
 //! `otelcol_exporter_send_failed_spans`. The cursor records each outcome; nothing here decides anything.
 
 use super::transport::{SendError, Sent};
+use crate::otlp::Telemetry;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Counts of one exporter since the process started.
 #[derive(Debug, Default)]
 pub struct ExporterStats {
-    sent_spans: AtomicU64,
-    failed_spans: AtomicU64,
-    rejected_spans: AtomicU64,
+    spans: LeafStats,
+    records: LeafStats,
+    points: LeafStats,
     retries: AtomicU64,
     in_flight_bytes: AtomicU64,
     consecutive_failures: AtomicU64,
     last_error: AtomicU8,
+}
+
+/// What became of spans, of log records, or of data points.
+#[derive(Debug, Default)]
+struct LeafStats {
+    sent: AtomicU64,
+    failed: AtomicU64,
+    rejected: AtomicU64,
 }
 
 /// The kind of the last failure.
@@ -62,6 +71,18 @@ pub struct ExporterCounts {
     pub failed_spans: u64,
     /// Spans that a partial success named as not taken.
     pub rejected_spans: u64,
+    /// Log records that the far side took.
+    pub sent_records: u64,
+    /// Log records that were given up.
+    pub failed_records: u64,
+    /// Log records that a partial success named as not taken.
+    pub rejected_records: u64,
+    /// Data points that the far side took.
+    pub sent_points: u64,
+    /// Data points that it refused for good.
+    pub failed_points: u64,
+    /// Data points that a partial success named as not taken.
+    pub rejected_points: u64,
     /// Tries beyond the first.
     pub retries: u64,
     /// Request bytes handed to the transport and not yet answered.
@@ -73,8 +94,17 @@ pub struct ExporterCounts {
 }
 
 impl ExporterStats {
-    /// Records the outcome of one try of `spans` spans.
-    pub fn record(&self, spans: u64, outcome: &Result<Sent, SendError>) {
+    fn leaves(&self, telemetry: Telemetry) -> &LeafStats {
+        match telemetry {
+            Telemetry::Traces => &self.spans,
+            Telemetry::Logs => &self.records,
+            Telemetry::Metrics => &self.points,
+        }
+    }
+
+    /// Records the outcome of one try of so many spans, log records or data points.
+    pub fn record(&self, telemetry: Telemetry, spans: u64, outcome: &Result<Sent, SendError>) {
+        let leaves = self.leaves(telemetry);
         let error = match outcome {
             Ok(sent) => {
                 let rejected = match sent {
@@ -82,9 +112,8 @@ impl ExporterStats {
                     // A server may count wrongly; more than all cannot be rejected.
                     Sent::Partial { rejected, .. } => (*rejected).min(spans),
                 };
-                self.sent_spans
-                    .fetch_add(spans - rejected, Ordering::Relaxed);
-                self.rejected_spans.fetch_add(rejected, Ordering::Relaxed);
+                leaves.sent.fetch_add(spans - rejected, Ordering::Relaxed);
+                leaves.rejected.fetch_add(rejected, Ordering::Relaxed);
                 self.consecutive_failures.store(0, Ordering::Relaxed);
                 LastError::None
             }
@@ -92,7 +121,7 @@ impl ExporterStats {
                 self.consecutive_failures.fetch_add(1, Ordering::Relaxed);
                 match error {
                     SendError::Permanent { .. } => {
-                        self.gave_up(spans);
+                        self.gave_up(telemetry, spans);
                         LastError::Permanent
                     }
                     SendError::Retry { after: Some(_), .. } => LastError::Throttled,
@@ -106,8 +135,9 @@ impl ExporterStats {
     }
 
     /// A batch of `spans` is given up after its last retry. A permanent error is counted by [`Self::record`].
-    pub fn gave_up(&self, spans: u64) {
-        self.failed_spans.fetch_add(spans, Ordering::Relaxed);
+    pub fn gave_up(&self, telemetry: Telemetry, spans: u64) {
+        let failed = &self.leaves(telemetry).failed;
+        failed.fetch_add(spans, Ordering::Relaxed);
     }
 
     /// A batch is tried again.
@@ -126,9 +156,15 @@ impl ExporterStats {
     #[must_use]
     pub fn counts(&self) -> ExporterCounts {
         ExporterCounts {
-            sent_spans: self.sent_spans.load(Ordering::Relaxed),
-            failed_spans: self.failed_spans.load(Ordering::Relaxed),
-            rejected_spans: self.rejected_spans.load(Ordering::Relaxed),
+            sent_spans: self.spans.sent.load(Ordering::Relaxed),
+            failed_spans: self.spans.failed.load(Ordering::Relaxed),
+            rejected_spans: self.spans.rejected.load(Ordering::Relaxed),
+            sent_records: self.records.sent.load(Ordering::Relaxed),
+            failed_records: self.records.failed.load(Ordering::Relaxed),
+            rejected_records: self.records.rejected.load(Ordering::Relaxed),
+            sent_points: self.points.sent.load(Ordering::Relaxed),
+            failed_points: self.points.failed.load(Ordering::Relaxed),
+            rejected_points: self.points.rejected.load(Ordering::Relaxed),
             retries: self.retries.load(Ordering::Relaxed),
             in_flight_bytes: self.in_flight_bytes.load(Ordering::Relaxed),
             consecutive_failures: self.consecutive_failures.load(Ordering::Relaxed),
@@ -165,8 +201,9 @@ mod tests {
     #[test]
     fn counts_each_outcome_once() {
         let stats = ExporterStats::default();
-        stats.record(10, &Ok(Sent::All));
+        stats.record(Telemetry::Traces, 10, &Ok(Sent::All));
         stats.record(
+            Telemetry::Traces,
             10,
             &Ok(Sent::Partial {
                 rejected: 3,
@@ -174,14 +211,16 @@ mod tests {
             }),
         );
         stats.record(
+            Telemetry::Traces,
             10,
             &Ok(Sent::Partial {
                 rejected: 99,
                 reason: String::new(),
             }),
         );
-        stats.record(10, &Err(SendError::permanent("no")));
+        stats.record(Telemetry::Traces, 10, &Err(SendError::permanent("no")));
         stats.record(
+            Telemetry::Traces,
             10,
             &Err(SendError::Retry {
                 reason: String::new(),
@@ -194,6 +233,12 @@ mod tests {
             sent_spans: 17,
             failed_spans: 10,
             rejected_spans: 13,
+            sent_records: 0,
+            failed_records: 0,
+            rejected_records: 0,
+            sent_points: 0,
+            failed_points: 0,
+            rejected_points: 0,
             retries: 1,
             in_flight_bytes: 100,
             consecutive_failures: 2,
@@ -201,8 +246,9 @@ mod tests {
         };
         assert_eq!(stats.counts(), expected);
         drop(guard);
-        stats.record(1, &Ok(Sent::All));
+        stats.record(Telemetry::Logs, 1, &Ok(Sent::All));
         let counts = stats.counts();
+        assert_eq!(counts.sent_records, 1);
         assert_eq!(
             (counts.in_flight_bytes, counts.consecutive_failures),
             (0, 0)

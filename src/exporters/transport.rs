@@ -4,6 +4,7 @@
 //! no text of a [`Sent`] or [`SendError`] holds a header value or anything the far side wrote, because servers echo
 //! what they refuse and that may be a prompt.
 
+use crate::otlp::Telemetry;
 use bytes::Bytes;
 use std::fmt::Debug;
 use std::future::Future;
@@ -13,9 +14,11 @@ use std::time::Duration;
 /// One batch on its way out.
 #[derive(Clone)]
 pub struct Outgoing {
-    /// An encoded `ExportTraceServiceRequest`, uncompressed.
+    /// What the request is of.
+    pub telemetry: Telemetry,
+    /// The encoded export request, uncompressed.
     pub request: Bytes,
-    /// Spans in it, for the counts.
+    /// Spans, log records or data points in it, for the counts.
     pub spans: u64,
     /// Traces in it, for the counts.
     pub traces: u64,
@@ -24,6 +27,7 @@ pub struct Outgoing {
 impl Debug for Outgoing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Outgoing")
+            .field("telemetry", &self.telemetry)
             .field("bytes", &self.request.len())
             .field("spans", &self.spans)
             .field("traces", &self.traces)

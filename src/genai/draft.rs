@@ -7,7 +7,7 @@ use super::fold_text::unquoted;
 use super::record::{FinishSet, SpanRecord};
 use super::settle::settle;
 use super::texts::{error_name, text};
-use super::words::Concept;
+use super::words::{Concept, Kind};
 use super::{numbers, texts};
 use crate::otlp::{AnyValue, SpanBytes, SpanHead};
 
@@ -40,19 +40,8 @@ impl<'a, 'n> Draft<'a, 'n> {
         bytes: &SpanBytes<'a>,
         anomalies: &'n mut Anomalies,
     ) -> SpanRecord<&'a [u8]> {
-        let mut draft = Draft {
-            dialects,
-            anomalies,
-            dialect: 1 << test.dialect.0,
-            ranks: [UNTOLD; Concept::ALL.len()],
-            record: SpanRecord::new(test.dialect, test.stand, test.kind),
-            queue_start: None,
-            queue_end: None,
-            exception: false,
-            status: head.status,
-            kind_streams: None,
-            events: 0,
-        };
+        let mut draft = Draft::new(dialects, test, anomalies);
+        draft.status = head.status;
         if test.fixed
             && let Some(told) = draft.ranks.get_mut(Concept::Kind as usize)
         {
@@ -68,6 +57,41 @@ impl<'a, 'n> Draft<'a, 'n> {
         let _ = draft.fields(bytes.span);
         settle(&mut draft);
         draft.record
+    }
+
+    /// The evaluations that a log record reports; `None` when there is none.
+    pub(super) fn judged(
+        dialects: &'a Dialects,
+        test: Test,
+        record: &'a [u8],
+        anomalies: &'n mut Anomalies,
+    ) -> Option<SpanRecord<&'a [u8]>> {
+        let mut draft = Draft::new(dialects, test, anomalies);
+        // As above: it was walked.
+        let _ = draft.evaluations(record);
+        let mut scores = draft.record.scores;
+        scores.settle();
+        scores.iter().next()?;
+        Some(SpanRecord {
+            scores,
+            ..SpanRecord::new(test.dialect, test.stand, Kind::Other)
+        })
+    }
+
+    fn new(dialects: &'a Dialects, test: Test, anomalies: &'n mut Anomalies) -> Self {
+        Self {
+            dialects,
+            anomalies,
+            dialect: 1 << test.dialect.0,
+            ranks: [UNTOLD; Concept::ALL.len()],
+            record: SpanRecord::new(test.dialect, test.stand, test.kind),
+            queue_start: None,
+            queue_end: None,
+            exception: false,
+            status: 0,
+            kind_streams: None,
+            events: 0,
+        }
     }
 
     pub(super) fn count(&mut self, anomaly: Anomaly) {

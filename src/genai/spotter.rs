@@ -104,6 +104,19 @@ impl<'d> Spotter<'d> {
         self.read(marks, head, bytes)
     }
 
+    /// The present log record is sound: the evaluations that it reports. Whatever else it says of a call, the call's span
+    /// says itself.
+    pub fn end_record<'a>(&mut self, record: &'a [u8]) -> Option<SpanRecord<&'a [u8]>>
+    where
+        'd: 'a,
+    {
+        if self.marks == 0 {
+            return None;
+        }
+        let test = *self.dialects.test(self.marks)?;
+        Draft::judged(self.dialects, test, record, &mut self.anomalies)
+    }
+
     fn read<'a>(
         &mut self,
         mut marks: Marks,

@@ -29,6 +29,18 @@ impl<'a> Draft<'a, '_> {
         Ok(())
     }
 
+    /// The attributes of a log record that are about evaluations.
+    pub(super) fn evaluations(&mut self, record: &'a [u8]) -> Result<(), WireError> {
+        let mut cursor = Cursor::new(record);
+        while let Some((number, field)) = cursor.next()? {
+            if number == 6 {
+                let (key, value) = key_value(field.bytes()?, 0)?;
+                self.attribute(key, value);
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn name(&mut self, name: &[u8]) {
         let Some(entry) = self.dialects.span_name(name) else {
             return;

@@ -8,6 +8,7 @@
 use super::checksum::crc32c;
 use super::directory::Directory;
 use super::errors::{LogError, ReadError};
+use super::frame::{FrameMeta, Signal};
 use super::piece::{PIECE_HEADER, StoredPiece, pieces, write_erased_header};
 use super::storage::{Storage, read_full};
 use super::stream::{frame_with, put_frame, wipe_unused, write};
@@ -23,20 +24,20 @@ const JOURNAL_HEADER: usize = 16;
 pub struct Erased {
     /// Pieces.
     pub pieces: u64,
-    /// Spans in them.
+    /// Spans and log records in them.
     pub spans: u64,
     /// Frames that could not be read, and in which there may be more.
     pub damaged: u64,
 }
 
+/// What is to stand where a piece stands; `None`: it stays.
+pub type Scrub<'a> = dyn Fn(Signal, &StoredPiece) -> Option<Vec<u8>> + 'a;
+
 /// Erases every piece for which `scrub` gives what is to stand there: as many bytes.
 ///
 /// # Errors
 /// The store's. What was erased before it stays so; it can be tried again.
-pub fn erase(
-    directory: &Directory,
-    scrub: &dyn Fn(&StoredPiece) -> Option<Vec<u8>>,
-) -> Result<Erased, LogError> {
+pub fn erase(directory: &Directory, scrub: &Scrub<'_>) -> Result<Erased, LogError> {
     let stream = directory.spans()?;
     let storage = directory.spans_storage()?;
     let mut erased = Erased::default();
@@ -45,8 +46,13 @@ pub fn erase(
         match reader.next() {
             Ok(None) => break,
             Ok(Some(frame)) => {
+                // Frames of a signal that this build does not know hold nothing that it could read.
+                let Some(meta) = FrameMeta::unpack(&frame.meta) else {
+                    erased.damaged += 1;
+                    continue;
+                };
                 let before = erased;
-                let body = rewritten(&frame.body, scrub, &mut erased);
+                let body = rewritten((meta.signal, &frame.body), scrub, &mut erased);
                 if erased != before {
                     replace(directory.root(), &*storage, frame.position, &body)
                         .map_err(LogError::io("writing over a piece"))?;
@@ -63,16 +69,12 @@ pub fn erase(
 }
 
 /// The body of a frame with its meant pieces written over.
-fn rewritten(
-    body: &Bytes,
-    scrub: &dyn Fn(&StoredPiece) -> Option<Vec<u8>>,
-    erased: &mut Erased,
-) -> Vec<u8> {
+fn rewritten((signal, body): (Signal, &Bytes), scrub: &Scrub<'_>, erased: &mut Erased) -> Vec<u8> {
     let mut out = body.to_vec();
     let mut at = 0;
     for piece in pieces(body).map_while(Result::ok) {
         let end = at + PIECE_HEADER + piece.body.len();
-        if let Some(new) = scrub(&piece).filter(|new| new.len() == piece.body.len())
+        if let Some(new) = scrub(signal, &piece).filter(|new| new.len() == piece.body.len())
             && let Some((header, place)) = out
                 .get_mut(at..end)
                 .and_then(|piece| piece.split_at_mut_checked(PIECE_HEADER))
@@ -167,7 +169,7 @@ mod tests {
             let body = body_of(bodies);
             let frame = OutFrame {
                 stamp: 1,
-                meta: [3; 16],
+                meta: [1; 16],
                 body: &[&body],
             };
             stream.append(&[frame]).unwrap()[0]
@@ -186,7 +188,7 @@ mod tests {
         out
     }
 
-    fn secrets(piece: &StoredPiece) -> Option<Vec<u8>> {
+    fn secrets(_: Signal, piece: &StoredPiece) -> Option<Vec<u8>> {
         piece
             .body
             .starts_with(b"secret")
@@ -226,7 +228,11 @@ mod tests {
         let directory = Directory::open(&settings(place.path())).unwrap();
         let positions = fill(&directory, &[&[b"secret"], &[b"other"]]);
         let storage = directory.spans_storage().unwrap();
-        let body = rewritten(&body_of(&[b"secret"]), &secrets, &mut Erased::default());
+        let body = rewritten(
+            (Signal::Traces, &body_of(&[b"secret"])),
+            &secrets,
+            &mut Erased::default(),
+        );
         let frame = frame_with(&*storage, positions[0], &body).unwrap().unwrap();
         let journal = |frame: &[u8]| {
             let length = u32::try_from(frame.len()).unwrap().to_le_bytes();

@@ -6,6 +6,7 @@
 //! where a loss of power has taken back positions that are now given again.
 
 use super::checksum::crc32c;
+pub use crate::otlp::Signal;
 use crate::otlp::SourceId;
 use bytes::Bytes;
 
@@ -15,16 +16,6 @@ pub const FRAME_HEADER: usize = 48;
 pub(crate) const ALIGN: u64 = 8;
 /// "TWf1", little endian.
 pub(crate) const MAGIC: u32 = 0x3166_5754;
-
-/// Which kind of OTLP message a record holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Signal {
-    /// `TracesData`.
-    Traces = 1,
-    /// `LogsData`.
-    Logs = 2,
-}
 
 /// What stands in the header of a frame of the span log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -33,7 +33,7 @@ pub use api::{Append, Appended, Block, Fed, Feed, Inlet, Log};
 pub use cursor_file::{CURSOR_MAX, CursorFile};
 pub use decisions::{DecisionLog, FrameReader, Position, PositionStore};
 pub use directory::Directory;
-pub use erase::{Erased, erase};
+pub use erase::{Erased, Scrub, erase};
 pub use errors::{AppendError, LogError, ReadError};
 pub use frame::{FRAME_HEADER, FrameMeta, OutFrame, Signal, StoredFrame};
 #[cfg(feature = "kafka")]

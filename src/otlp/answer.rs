@@ -3,6 +3,7 @@
 //! Source: OTLP specification 1.x, "OTLP/gRPC Response" and "OTLP/HTTP Response". A receiver turns these into status
 //! codes; whoever takes the request (`sampler::Intake`) produces them.
 
+use super::{Reservation, Signal, Telemetry};
 use bytes::Bytes;
 use std::future::Future;
 use std::pin::Pin;
@@ -52,11 +53,20 @@ pub enum Refusal {
 /// The future of [`Submit::submit`].
 pub type Submitted<'a> = Pin<Box<dyn Future<Output = Result<Accepted, Refusal>> + Send + 'a>>;
 
-/// Takes whole trace requests: the far side of every receiver.
+/// Takes whole requests: the far side of every receiver.
 pub trait Submit: Send + Sync + 'static {
-    /// Takes one `ExportTraceServiceRequest` (protobuf, inflated). Resolves when every span of it is in the log in the
-    /// set durability, or none is. `source` names the receiver that it came through.
-    fn submit(&self, source: SourceId, request: Bytes) -> Submitted<'_>;
+    /// Takes one export request of a signal (protobuf, inflated). Resolves when every span or log record of it is in the
+    /// log in the set durability, or none is. `source` names the receiver that it came through.
+    fn submit(&self, source: SourceId, signal: Signal, request: Bytes) -> Submitted<'_>;
+}
+
+/// Takes whole requests that do not go into the log.
+pub trait PassOn: Send + Sync + 'static {
+    /// Room for a request of so many bytes until it is passed on; `None`: there is none now.
+    fn admit(&self, bytes: u64) -> Option<Reservation>;
+
+    /// Resolves when whoever is behind has the request, as it came, or does not take it. Dropped before that, it ends.
+    fn pass_on(&self, telemetry: Telemetry, request: Bytes) -> Submitted<'_>;
 }
 
 /// A receiver, by the hash of its id in the config (`otlp`, `otlp/edge`): it stands in every record, so that a restart

@@ -1,18 +1,19 @@
 //! Cuts a piece in two, for far sides that take no message of its size.
 
-use super::scan::scan;
+use super::scan::scan_as;
+use super::signal::Signal;
 use super::span::Trusting;
 use super::stitch::Stitch;
 use bytes::Bytes;
 
 /// The first and the second half of a piece's spans with their counts, each below its own resources and scopes. `None`
 /// when there are fewer than two, or the piece is damaged.
-pub(crate) fn halves(piece: &Bytes) -> Option<[(Bytes, u32); 2]> {
-    let spans = scan(piece, &mut Trusting).ok()?.spans();
+pub(crate) fn halves(signal: Signal, piece: &Bytes) -> Option<[(Bytes, u32); 2]> {
+    let spans = scan_as(signal, piece, &mut Trusting).ok()?.spans();
     let middle = spans / 2;
     let half = |range: std::ops::Range<usize>| {
         let count = u32::try_from(range.len()).ok()?;
-        Some((Stitch::of_spans(piece, &range)?.finish(), count))
+        Some((Stitch::of_spans(signal, piece, &range)?.finish(), count))
     };
     (middle > 0).then_some([half(0..middle)?, half(middle..spans)?])
 }
@@ -50,7 +51,7 @@ mod tests {
         let piece = request(vec![spans(1..=3), spans(4..=5)])
             .encode_to_vec()
             .into();
-        let [(first, two), (second, three)] = halves(&piece).unwrap();
+        let [(first, two), (second, three)] = halves(Signal::Traces, &piece).unwrap();
         assert_eq!((two, three), (2, 3));
         assert_eq!(
             ExportTraceServiceRequest::decode(first).unwrap(),
@@ -61,7 +62,13 @@ mod tests {
             ExportTraceServiceRequest::decode(second).unwrap(),
             request(vec![spans(3..=5)])
         );
-        assert!(halves(&request(vec![spans(1..=1)]).encode_to_vec().into()).is_none());
-        assert!(halves(&Bytes::from_static(&[0x0a, 9])).is_none());
+        assert!(
+            halves(
+                Signal::Traces,
+                &request(vec![spans(1..=1)]).encode_to_vec().into()
+            )
+            .is_none()
+        );
+        assert!(halves(Signal::Traces, &Bytes::from_static(&[0x0a, 9])).is_none());
     }
 }

@@ -5,6 +5,8 @@
 //! broken inside is rejected alone.
 
 use super::TraceId;
+use super::log_record::scan_record;
+use super::signal::Signal;
 use super::span::{SpanBytes, SpanError, Visitor, scan_span};
 use super::value::{AnyValue, key_value};
 use super::wire::{Cursor, Value, WireError, offset_in};
@@ -52,6 +54,53 @@ pub struct Scan {
 /// # Errors
 /// When the framing outside spans is broken; `visitor` has then seen a part of the request.
 pub fn scan(request: &[u8], visitor: &mut impl Visitor) -> Result<Scan, WireError> {
+    scan_leaves::<Spans>(request, visitor)
+}
+
+/// Reads a request of spans, or of log records, which are then the scan's spans.
+///
+/// # Errors
+/// As [`scan`].
+pub fn scan_as(
+    signal: Signal,
+    request: &[u8],
+    visitor: &mut impl Visitor,
+) -> Result<Scan, WireError> {
+    match signal {
+        Signal::Traces => scan_leaves::<Spans>(request, visitor),
+        Signal::Logs => scan_leaves::<Records>(request, visitor),
+    }
+}
+
+/// What the innermost messages are: the levels around them have the same field numbers.
+trait Leaf {
+    fn scan(bytes: &SpanBytes<'_>, visitor: &mut impl Visitor)
+    -> Result<(TraceId, u64), SpanError>;
+}
+
+struct Spans;
+struct Records;
+
+impl Leaf for Spans {
+    #[inline]
+    fn scan(
+        bytes: &SpanBytes<'_>,
+        visitor: &mut impl Visitor,
+    ) -> Result<(TraceId, u64), SpanError> {
+        scan_span(bytes, visitor).map(|head| (head.trace, head.span))
+    }
+}
+
+impl Leaf for Records {
+    fn scan(
+        bytes: &SpanBytes<'_>,
+        visitor: &mut impl Visitor,
+    ) -> Result<(TraceId, u64), SpanError> {
+        scan_record(bytes, visitor).map(|ids| (ids.trace, ids.span))
+    }
+}
+
+fn scan_leaves<L: Leaf>(request: &[u8], visitor: &mut impl Visitor) -> Result<Scan, WireError> {
     u32::try_from(request.len()).map_err(|_| WireError::Truncated)?;
     let mut scan = Scan::default();
     // A span takes about this much; the list grows where spans are smaller.
@@ -59,7 +108,7 @@ pub fn scan(request: &[u8], visitor: &mut impl Visitor) -> Result<Scan, WireErro
     let mut cursor = Cursor::new(request);
     while let Some((number, field)) = cursor.next()? {
         if number == 1 {
-            scan.resource_spans(request, field.bytes()?, visitor)?;
+            scan.resource_spans::<L>(request, field.bytes()?, visitor)?;
         }
     }
     Ok(scan)
@@ -98,7 +147,7 @@ impl Scan {
         self.parts.get(wide(&envelope.parts)).unwrap_or_default()
     }
 
-    fn resource_spans(
+    fn resource_spans<L: Leaf>(
         &mut self,
         request: &[u8],
         message: &[u8],
@@ -123,13 +172,13 @@ impl Scan {
         while let Some((number, field)) = cursor.next()? {
             if number == 2 {
                 let scope_spans = field.bytes()?;
-                self.scope_spans(request, (message, scope_spans), resource, visitor)?;
+                self.scope_spans::<L>(request, (message, scope_spans), resource, visitor)?;
             }
         }
         Ok(())
     }
 
-    fn scope_spans(
+    fn scope_spans<L: Leaf>(
         &mut self,
         request: &[u8],
         (resource_spans, message): (&[u8], &[u8]),
@@ -153,14 +202,14 @@ impl Scan {
                     resource_spans,
                     scope_spans: message,
                 };
-                self.span(request, &bytes, scope, visitor);
+                self.span::<L>(request, &bytes, scope, visitor);
             }
         }
         Ok(())
     }
 
     #[inline]
-    fn span(
+    fn span<L: Leaf>(
         &mut self,
         request: &[u8],
         bytes: &SpanBytes<'_>,
@@ -169,10 +218,10 @@ impl Scan {
     ) {
         let start = offset_in(request, bytes.span);
         let (start, end) = (index(start), index(start + bytes.span.len()));
-        match scan_span(bytes, visitor) {
-            Ok(head) => self.spans.push(SpanPlace {
-                trace: head.trace,
-                span: head.span,
+        match L::scan(bytes, visitor) {
+            Ok((trace, span)) => self.spans.push(SpanPlace {
+                trace,
+                span,
                 start,
                 end,
                 scope,

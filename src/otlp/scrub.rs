@@ -1,7 +1,8 @@
-//! A piece with everything in it overwritten but what a log needs to know of it: which spans of which trace these are, whose
-//! children, and when. It stays as long as it was, and stays a message.
+//! A piece with everything in it overwritten but what a log needs to know of it: which spans or log records of which trace
+//! these are, whose children, and when. It stays as long as it was, and stays a message.
 
 use super::raw_fields::raw_fields;
+use super::signal::Signal;
 use super::wire::{Value, WireError, offset_in};
 
 /// Fills texts; a letter, so that they stay UTF-8.
@@ -27,9 +28,13 @@ enum Is {
 ///
 /// # Errors
 /// When it is no message.
-pub(crate) fn scrub(piece: &[u8]) -> Result<Vec<u8>, WireError> {
+pub(crate) fn scrub(signal: Signal, piece: &[u8]) -> Result<Vec<u8>, WireError> {
     let mut out = piece.to_vec();
-    level(&mut out, 0, piece, traces)?;
+    let fields = match signal {
+        Signal::Traces => traces,
+        Signal::Logs => logs,
+    };
+    level(&mut out, 0, piece, fields)?;
     Ok(out)
 }
 
@@ -64,6 +69,39 @@ fn span(number: u32) -> Is {
         // Ids, kind, times, flags, how much was dropped before it came.
         1 | 2 | 4 | 6 | 7 | 8 | 10 | 12 | 14 | 16 => Is::Kept,
         9 | 11 | 13 | 15 => Is::Message,
+        _ => Is::Text,
+    }
+}
+
+// The same in opentelemetry/proto/logs/v1/logs.proto; the levels are those of traces.
+
+fn logs(number: u32) -> Is {
+    if number == 1 {
+        Is::Level(resource_logs)
+    } else {
+        Is::Text
+    }
+}
+
+fn resource_logs(number: u32) -> Is {
+    match number {
+        2 => Is::Level(scope_logs),
+        _ => resource_spans(number),
+    }
+}
+
+fn scope_logs(number: u32) -> Is {
+    match number {
+        2 => Is::Level(record),
+        _ => scope_spans(number),
+    }
+}
+
+fn record(number: u32) -> Is {
+    match number {
+        // Times, ids, flags, how much was dropped before it came.
+        1 | 7 | 8 | 9 | 10 | 11 => Is::Kept,
+        5 | 6 => Is::Message,
         _ => Is::Text,
     }
 }
@@ -139,6 +177,7 @@ mod tests {
     use opentelemetry_proto::tonic::common::v1::{
         AnyValue, InstrumentationScope, KeyValue, any_value,
     };
+    use opentelemetry_proto::tonic::logs::v1::{LogRecord, LogsData, ResourceLogs, ScopeLogs};
     use opentelemetry_proto::tonic::resource::v1::Resource;
     use opentelemetry_proto::tonic::trace::v1::{
         ResourceSpans, ScopeSpans, Span, Status, TracesData, span,
@@ -205,7 +244,7 @@ mod tests {
     }
 
     fn check(bytes: &[u8], text: &str) {
-        let new = scrub(bytes).unwrap();
+        let new = scrub(Signal::Traces, bytes).unwrap();
         assert_eq!(new.len(), bytes.len());
         assert!(memchr::memmem::find(&new, text.as_bytes()).is_none());
         let read = |bytes: &[u8]| TracesData::decode(bytes).unwrap();
@@ -230,7 +269,7 @@ mod tests {
         assert_eq!(spans(&after), spans(&before));
         let span = &after.resource_spans[0].scope_spans[0].spans[0];
         assert!(span.name.bytes().all(|byte| byte == LETTER));
-        assert_eq!(scrub(&new).unwrap(), new, "twice the same");
+        assert_eq!(scrub(Signal::Traces, &new).unwrap(), new, "twice the same");
     }
 
     proptest! {
@@ -243,6 +282,55 @@ mod tests {
     }
 
     #[test]
+    fn of_log_records_ids_and_times_are_left() {
+        let record = |text: &str| LogRecord {
+            time_unix_nano: 5,
+            observed_time_unix_nano: 6,
+            severity_number: 9,
+            severity_text: text.into(),
+            body: secret(text).remove(0).value,
+            attributes: secret(text),
+            dropped_attributes_count: 3,
+            flags: 1,
+            trace_id: vec![7; 16],
+            span_id: vec![8; 8],
+            event_name: text.into(),
+        };
+        let data = LogsData {
+            resource_logs: vec![ResourceLogs {
+                resource: Some(Resource {
+                    attributes: secret("secret"),
+                    ..Default::default()
+                }),
+                scope_logs: vec![ScopeLogs {
+                    scope: Some(InstrumentationScope {
+                        attributes: secret("secret"),
+                        ..Default::default()
+                    }),
+                    log_records: vec![record("secret")],
+                    schema_url: "secret".into(),
+                }],
+                schema_url: "secret".into(),
+            }],
+        };
+        let bytes = data.encode_to_vec();
+        let new = scrub(Signal::Logs, &bytes).unwrap();
+        assert_eq!(new.len(), bytes.len());
+        assert!(memchr::memmem::find(&new, b"secret").is_none());
+        let left = LogsData::decode(&new[..]).unwrap();
+        let expected = LogRecord {
+            severity_number: 0,
+            body: Some(AnyValue::default()),
+            attributes: vec![KeyValue::default()],
+            severity_text: "xxxxxx".into(),
+            event_name: "xxxxxx".into(),
+            ..record("")
+        };
+        let found = &left.resource_logs[0].scope_logs[0].log_records[0];
+        assert_eq!(found, &expected);
+    }
+
+    #[test]
     fn unknown_fields_are_overwritten() {
         // Field 100 of a span: a varint, a fixed64, a text.
         let mut span = vec![0xa0, 0x06, 0x87, 0x08];
@@ -250,7 +338,7 @@ mod tests {
         span.extend([0xa2, 0x06, 2, b'h', b'i']);
         let field = |number: u8, body: &[u8]| [&[number << 3 | 2, body.len() as u8], body].concat();
         let piece = field(1, &field(2, &field(2, &span)));
-        let new = scrub(&piece).unwrap();
+        let new = scrub(Signal::Traces, &piece).unwrap();
         let mut expected = vec![0xa0, 0x06, 0x80, 0];
         expected.extend([0xa1, 0x06, 0, 0, 0, 0, 0, 0, 0, 0]);
         expected.extend([0xa2, 0x06, 2, b'x', b'x']);

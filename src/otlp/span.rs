@@ -82,6 +82,10 @@ pub trait Visitor {
     fn span_attribute(&mut self, key: &[u8], value: AnyValue<'_>);
     /// An attribute of an event of the present span.
     fn event_attribute(&mut self, key: &[u8], value: AnyValue<'_>);
+    /// The body of the present log record.
+    fn record_body(&mut self, _: AnyValue<'_>) {}
+    /// The present log record is sound: its attributes were shown as a span's. Not called for a rejected one.
+    fn end_record(&mut self, _: &SpanBytes<'_>) {}
     /// The present span is sound. Not called for a rejected one.
     fn end_span(&mut self, head: &SpanHead, bytes: &SpanBytes<'_>);
 }

@@ -4,7 +4,8 @@
 //! decision entry a span that is there twice, identical in bytes, leaves once.
 
 use super::TraceId;
-use super::scan::{Envelope, Scan, scan};
+use super::scan::{Envelope, Scan, scan_as};
+use super::signal::Signal;
 use super::span::Trusting;
 use super::wire::{WireError, field_len, put_field_header};
 use bytes::Bytes;
@@ -25,6 +26,7 @@ pub enum StitchError {
 /// Collects pieces and writes one `ExportTraceServiceRequest`.
 #[derive(Debug, Default)]
 pub struct Stitch {
+    signal: Signal,
     pieces: Vec<(Bytes, Scan)>,
     spans: u64,
     duplicates: u64,
@@ -56,14 +58,15 @@ struct Scopes {
 
 impl Stitch {
     /// One piece with only some of its spans, counted in wire order; `None` when it is damaged.
-    pub(super) fn of_spans(piece: &Bytes, spans: &Range<usize>) -> Option<Self> {
-        let scan = scan(piece, &mut Trusting).ok()?;
+    pub(super) fn of_spans(signal: Signal, piece: &Bytes, spans: &Range<usize>) -> Option<Self> {
+        let scan = scan_as(signal, piece, &mut Trusting).ok()?;
         let skipped = (0..scan.spans.len())
             .filter(|number| !spans.contains(number))
             .map(|number| (0, number))
             .collect();
         let pieces = vec![(piece.clone(), scan)];
         Some(Self {
+            signal,
             pieces,
             bytes: piece.len(),
             skipped,
@@ -71,9 +74,19 @@ impl Stitch {
         })
     }
 
+    /// One for pieces of this signal.
+    #[must_use]
+    pub fn of(signal: Signal) -> Self {
+        Self {
+            signal,
+            ..Self::default()
+        }
+    }
+
     /// The next piece begins another entry: duplicates are looked for within one entry only, and with `twins` not at all.
     pub fn begin_entry(&mut self, twins: bool) {
-        self.twins = twins;
+        // Two log records that are the same were written twice.
+        self.twins = twins || self.signal == Signal::Logs;
         self.entry.clear();
         self.homonyms.clear();
     }
@@ -83,7 +96,7 @@ impl Stitch {
     /// # Errors
     /// When the bytes are damaged or of another trace. Nothing of the piece is added then.
     pub fn add(&mut self, trace: TraceId, piece: Bytes) -> Result<u64, StitchError> {
-        let scan = scan(&piece, &mut Trusting)?;
+        let scan = scan_as(self.signal, &piece, &mut Trusting)?;
         if scan.traces().any(|id| id != trace) || scan.rejected > 0 {
             return Err(StitchError::OtherTrace);
         }

@@ -128,6 +128,7 @@ impl Parts<'_> {
             services: self.shared.services.clone(),
             meter: self.shared.meter.clone(),
             intake: self.intakes.budget.clone(),
+            relays: self.intakes.relays.clone(),
             caps: caps(self.budgets),
             clock,
             started,
@@ -187,6 +188,7 @@ fn caps(budgets: Budgets) -> MemoryCaps {
         window,
         skeletons,
         memory,
+        relays,
         cache,
     } = budgets;
     MemoryCaps {
@@ -196,5 +198,6 @@ fn caps(budgets: Budgets) -> MemoryCaps {
         cache,
         skeletons,
         decisions: memory,
+        relays,
     }
 }

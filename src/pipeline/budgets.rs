@@ -15,6 +15,8 @@ pub(crate) struct Budgets {
     pub(crate) skeletons: u64,
     /// Decision memory of all samplers.
     pub(crate) memory: u64,
+    /// Requests that are passed on; 0 where no pipeline does.
+    pub(crate) relays: u64,
     /// Payload cache: the rest.
     pub(crate) cache: u64,
 }
@@ -23,23 +25,27 @@ pub(crate) struct Budgets {
 const INTAKE_PART: u64 = 8;
 const WINDOW_PART: u64 = 16;
 const MEMORY_PART: u64 = 8;
+/// Half of what lies between log and workers: senders hold what does not fit.
+const RELAY_PART: u64 = 32;
 
 impl Budgets {
-    /// Divides `memory.total`; `skeletons` is what the config gives them.
-    pub(crate) fn of(memory: &MemorySettings, skeletons: u64) -> Self {
+    /// Divides `memory.total`; `skeletons` is what the config gives them, `relays` whether any pipeline passes requests on.
+    pub(crate) fn of(memory: &MemorySettings, skeletons: u64, relays: bool) -> Self {
         let total = memory.total;
         let (intake, window, ids) = (
             total / INTAKE_PART,
             total / WINDOW_PART,
             total / MEMORY_PART,
         );
-        let cache = total.saturating_sub(intake + window + ids + skeletons);
+        let relays = if relays { total / RELAY_PART } else { 0 };
+        let cache = total.saturating_sub(intake + window + ids + skeletons + relays);
         Self {
             total,
             intake,
             window,
             skeletons,
             memory: ids,
+            relays,
             cache,
         }
     }

@@ -16,8 +16,8 @@ use crate::log::{
 use crate::otlp::SourceId;
 use crate::rules::{Atoms, AtomsBuilder, Compiler, Program, TextKeys, ValueIds, layout};
 use crate::sampler::{
-    GoneExporter, Idle, OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Sharers, Strict,
-    TableLimits, give_up_instances,
+    GoneExporter, Idle, OpenSampler, Sampler, SamplerSettings, Scanned, Shared, Sharers, Sources,
+    Strict, TableLimits, give_up_instances,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,7 +65,8 @@ pub(super) fn build(
         )));
     };
     let first = &pipeline.sampler;
-    let budgets = Budgets::of(memory, first.memory.skeletons(memory.total));
+    let relays = !config.relays.is_empty();
+    let budgets = Budgets::of(memory, first.memory.skeletons(memory.total), relays);
     #[cfg(feature = "kafka")]
     if let StoreKind::Kafka(settings) = &first.log.store {
         let made = Made {
@@ -118,11 +119,7 @@ pub(super) fn build(
     let parts = config.instances.iter().zip(programs).zip(open).zip(rules);
     for (((pipeline, program), (sampler, chains)), rules) in parts {
         let sampler = sampler.with_front(chains.front.clone());
-        let sources = pipeline
-            .receivers
-            .iter()
-            .map(|id| SourceId::of(id))
-            .collect();
+        let sources = sources(pipeline);
         samplers.push(sampler.start(&shared, log.clone(), program, rules, sources)?);
     }
     Ok(Core {
@@ -232,6 +229,15 @@ fn resume_after(samplers: &[OpenSampler]) -> OpenAt {
     OpenAt { beyond, stamp }
 }
 
+/// The receivers that feed a pipeline.
+pub(super) fn sources(pipeline: &PipelineSettings) -> Sources {
+    let of = |ids: &[String]| ids.iter().map(|id| SourceId::of(id)).collect();
+    Sources {
+        traces: of(&pipeline.receivers),
+        logs: of(&pipeline.logs),
+    }
+}
+
 /// Without an idle wait there is no age.
 pub(super) fn idle(settings: &InstanceSettings) -> Option<Idle> {
     let (wait, max_age) = settings.idle_wait.zip(settings.max_age)?;
@@ -286,6 +292,7 @@ pub(super) fn sampler_settings(
         early_keep: settings.early_keep,
         late_window: u32::try_from(settings.late_window.as_secs()).unwrap_or(u32::MAX),
         late_evidence: late_evidence(settings),
+        keep_untraced: settings.untraced_logs,
         max_trace_spans: u32::try_from(settings.maximum_trace_spans.unwrap_or(MAX_TRACE_SPANS))
             .unwrap_or(u32::MAX),
         max_trace_bytes: settings.maximum_trace_size_bytes.unwrap_or(u64::MAX),

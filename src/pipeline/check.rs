@@ -1,11 +1,10 @@
 //! The checker over all pipelines of a config.
 
-use super::build::{compile, idle};
+use super::build::{compile, idle, sources};
 use super::chains::{Chains, modes_of, rule_sets};
 use super::start_error::StartError;
 use crate::config::settings::Config;
 use crate::log::{Directory, Services};
-use crate::otlp::SourceId;
 use crate::rules::layout;
 use crate::sampler::{CheckReport, Checked};
 
@@ -30,11 +29,7 @@ pub fn check(config: &Config) -> Result<Vec<(String, CheckReport)>, StartError> 
         let chains = Chains::of(pipeline)?;
         let checked = Checked {
             id: &pipeline.name,
-            sources: pipeline
-                .receivers
-                .iter()
-                .map(|id| SourceId::of(id))
-                .collect(),
+            sources: sources(pipeline),
             program,
             rules,
             layout,

@@ -2,8 +2,8 @@
 
 use super::start_error::StartError;
 use crate::config::settings::Config;
-use crate::log::{Directory, Erased, StoreKind, StoredPiece, erase as erase_pieces};
-use crate::otlp::{TraceId, Trusting, scan, scrub};
+use crate::log::{Directory, Erased, Signal, StoreKind, StoredPiece, erase as erase_pieces};
+use crate::otlp::{TraceId, Trusting, scan_as, scrub};
 
 /// Writes over all that the log of `config` holds of a trace but ids and times. Its entries stay, and what was not
 /// delivered of it counts as erased.
@@ -19,10 +19,10 @@ pub fn erase(config: &Config, trace: TraceId) -> Result<Erased, StartError> {
         return Err(StartError::NothingToErase);
     }
     let directory = Directory::open(settings)?;
-    let scrubbed = |piece: &StoredPiece| {
-        let scanned = scan(&piece.body, &mut Trusting).ok()?;
+    let scrubbed = |signal: Signal, piece: &StoredPiece| {
+        let scanned = scan_as(signal, &piece.body, &mut Trusting).ok()?;
         let own = scanned.traces().any(|id| id == trace) && !piece.erased;
-        own.then(|| scrub(&piece.body).ok()).flatten()
+        own.then(|| scrub(signal, &piece.body).ok()).flatten()
     };
     Ok(erase_pieces(&directory, &scrubbed)?)
 }

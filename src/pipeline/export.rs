@@ -5,8 +5,8 @@ use super::start_error::StartError;
 use crate::clock::SharedClock;
 use crate::config::settings::{BatchSettings, Compat, Gates, PipelineSettings};
 use crate::exporters::{
-    Cursor, Deliverer, ExporterSettings, ExporterStats, Notation, Outbound, QueueSettings, Routing,
-    Transport, build, names_of,
+    Cursor, Deliverer, ExporterSettings, ExporterStats, Notation, Outbound, Outlet, QueueSettings,
+    Routing, Transport, build, names_of,
 };
 use crate::log::Log;
 use crate::otlp::SourceId;
@@ -32,6 +32,24 @@ pub(super) struct Built {
 impl Built {
     pub(super) fn id(&self) -> &str {
         &self.settings.id
+    }
+
+    /// The exporter as the end of a pipeline that passes requests on.
+    pub(super) fn outlet(
+        &self,
+        pipeline: &str,
+        clock: &SharedClock,
+        stop: &CancellationToken,
+    ) -> Outlet {
+        Outlet {
+            name: format!("{pipeline} > {}", self.settings.id),
+            transport: self.transport.clone(),
+            retry: self.settings.retry.clone(),
+            redactor: self.redactor.clone(),
+            stats: self.stats.clone(),
+            clock: clock.clone(),
+            stop: stop.clone(),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::processors::Chain;
 use crate::rules::Program;
 use crate::sampler::{
     Delivery, OpenSampler, Sampler, SamplerSettings, SamplerStats, Scanned, Shared, Sharers,
-    decide_name, deliver_name,
+    Sources, decide_name, deliver_name,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -349,7 +349,11 @@ impl Opening {
                 partition.log.clone(),
                 crew.program.clone(),
                 crew.rules,
-                vec![partition.log.source()],
+                // Logs do not go into a log in Kafka: the config says so.
+                Sources {
+                    traces: vec![partition.log.source()],
+                    logs: Vec::new(),
+                },
             )
             .map_err(LogError::io("starting a partition's worker"))
     }

@@ -21,6 +21,7 @@ mod health;
 mod kafka_watch;
 mod receive;
 mod redacting;
+mod relay;
 mod running;
 mod start_error;
 mod stop;

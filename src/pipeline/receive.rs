@@ -3,7 +3,7 @@
 use super::start_error::StartError;
 use crate::config::settings::ReceiverSettings;
 use crate::otlp::{IntakeBudget, SourceId, Submit};
-use crate::receivers::{Destination, OtlpGrpc, OtlpHttp, ReceiverStats, bind};
+use crate::receivers::{Destination, OtlpGrpc, OtlpHttp, ReceiverStats, Ways, bind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -20,8 +20,8 @@ pub(super) struct Bound {
 }
 
 enum Server {
-    Grpc(OtlpGrpc),
-    Http(OtlpHttp),
+    Grpc(Box<OtlpGrpc>),
+    Http(Box<OtlpHttp>),
 }
 
 /// Where all receivers of a process deliver to.
@@ -31,6 +31,10 @@ pub(super) struct Intakes {
     /// In front of it, by receivers that redact.
     pub(super) redacting: Vec<(String, Arc<dyn Submit>)>,
     pub(super) budget: IntakeBudget,
+    /// What is passed on is charged here.
+    pub(super) relays: IntakeBudget,
+    /// By receiver, what it takes and where that goes.
+    pub(super) ways: Vec<(String, Ways)>,
     /// By receiver.
     pub(super) stats: Vec<(String, Arc<ReceiverStats>)>,
 }
@@ -44,8 +48,11 @@ impl Intakes {
             .map(|(_, stats)| stats.clone());
         let redacting = self.redacting.iter().find(|(id, _)| id == receiver);
         let submit = redacting.map_or(&self.submit, |(_, submit)| submit);
+        let ways = self.ways.iter().find(|(id, _)| id == receiver);
+        let ways = ways.map(|(_, ways)| ways.clone());
         Destination {
             source: SourceId::of(receiver),
+            ways: ways.unwrap_or_default(),
             submit: submit.clone(),
             budget: self.budget.clone(),
             stats: stats.unwrap_or_default(),
@@ -61,10 +68,8 @@ pub(super) async fn bind_all(
     for receiver in receivers {
         if let Some(settings) = &receiver.grpc {
             let listener = bind(&settings.endpoint).await?;
-            let server = Server::Grpc(OtlpGrpc::new(
-                settings.clone(),
-                into.destination(&receiver.id),
-            )?);
+            let grpc = OtlpGrpc::new(settings.clone(), into.destination(&receiver.id))?;
+            let server = Server::Grpc(Box::new(grpc));
             bound.push(Bound::new(
                 server,
                 listener,
@@ -73,10 +78,8 @@ pub(super) async fn bind_all(
         }
         if let Some(settings) = &receiver.http {
             let listener = bind(&settings.endpoint).await?;
-            let server = Server::Http(OtlpHttp::new(
-                settings.clone(),
-                into.destination(&receiver.id),
-            )?);
+            let http = OtlpHttp::new(settings.clone(), into.destination(&receiver.id))?;
+            let server = Server::Http(Box::new(http));
             bound.push(Bound::new(
                 server,
                 listener,

@@ -2,7 +2,7 @@
 //!
 //! Rules then decide on what is stored, so that a restart, which folds the rules over the log again, decides the same.
 
-use crate::otlp::{Refusal, SourceId, Submit, Submitted};
+use crate::otlp::{Refusal, Signal, SourceId, Submit, Submitted};
 use crate::redaction::Redactor;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ impl Redacting {
 }
 
 impl Submit for Redacting {
-    /// A request that cannot be redacted is refused whole: what is broken in one span might be text.
-    fn submit(&self, source: SourceId, request: Bytes) -> Submitted<'_> {
-        match self.redactor.apply(&request) {
-            Ok(request) => self.inner.submit(source, request),
+    /// A request that cannot be redacted is refused whole: what is broken in one span or log record might be text.
+    fn submit(&self, source: SourceId, signal: Signal, request: Bytes) -> Submitted<'_> {
+        match self.redactor.apply(signal, &request) {
+            Ok(request) => self.inner.submit(source, signal, request),
             Err(error) => Box::pin(async move { Err(Refusal::Malformed(error.to_string())) }),
         }
     }
@@ -44,7 +44,7 @@ mod tests {
     struct Taken(Arc<Mutex<Vec<Bytes>>>);
 
     impl Submit for Taken {
-        fn submit(&self, _: SourceId, request: Bytes) -> Submitted<'_> {
+        fn submit(&self, _: SourceId, _: Signal, request: Bytes) -> Submitted<'_> {
             self.0.lock().push(request);
             Box::pin(async { Ok(Accepted::default()) })
         }
@@ -78,8 +78,16 @@ mod tests {
             }],
         };
         let bytes = data.encode_to_vec();
-        assert!(door.submit(SourceId(1), bytes.clone().into()).await.is_ok());
-        let broken = door.submit(SourceId(1), bytes[..bytes.len() - 3].to_vec().into());
+        assert!(
+            door.submit(SourceId(1), Signal::Traces, bytes.clone().into())
+                .await
+                .is_ok()
+        );
+        let broken = door.submit(
+            SourceId(1),
+            Signal::Traces,
+            bytes[..bytes.len() - 3].to_vec().into(),
+        );
         assert!(matches!(broken.await, Err(Refusal::Malformed(_))));
         let requests = requests.lock();
         assert_eq!(requests.len(), 1);

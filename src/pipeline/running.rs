@@ -13,6 +13,7 @@ use super::fleet_cursors;
 use super::health::{Health, Readiness};
 use super::receive::{Intakes, bind_all};
 use super::redacting::Redacting;
+use super::relay;
 use super::start_error::StartError;
 use crate::admin::{Format, Metrics};
 use crate::clock::{SharedClock, SystemClock};
@@ -21,7 +22,7 @@ use crate::config::settings::{Compat, Config};
 use crate::exporters::{ExporterStats, IN_FLIGHT_BYTES};
 use crate::log::{Log, LogStats, Services};
 use crate::otlp::{Accepted, IntakeBudget, Refusal, Submit};
-use crate::receivers::{InProcess, ReceiverStats};
+use crate::receivers::{InProcess, ReceiverStats, Ways};
 use crate::redaction::Redactor;
 use crate::sampler::{Delivery, Intake, Sampler, SamplerStats, Scanned, Shared};
 use bytes::Bytes;
@@ -120,7 +121,12 @@ fn first_receiver(config: &Config) -> &str {
     first.map_or(IN_PROCESS, |receiver| receiver.id.as_str())
 }
 
-fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Result<Intakes, StartError> {
+fn intakes_of(
+    config: &Config,
+    shared: &Shared,
+    budgets: Budgets,
+    (ways, relays): (Vec<(String, Ways)>, IntakeBudget),
+) -> Result<Intakes, StartError> {
     let strict = config
         .instances
         .iter()
@@ -146,6 +152,8 @@ fn intakes_of(config: &Config, shared: &Shared, budgets: Budgets) -> Result<Inta
         submit,
         redacting,
         budget: IntakeBudget::new(budgets.intake),
+        relays,
+        ways,
         stats: receiver_stats(config, first_receiver(config)),
     })
 }
@@ -179,7 +187,10 @@ impl Pipeline {
             fleet,
         } = open(config, clock.clone()).await?;
         let first = first_receiver(config);
-        let intakes = intakes_of(config, &shared, budgets)?;
+        let stop_intake = CancellationToken::new();
+        let relays = IntakeBudget::new(budgets.relays);
+        let ways = relay::ways(config, &built, &relays, (&clock, &stop_intake));
+        let intakes = intakes_of(config, &shared, budgets, (ways, relays))?;
         let exporter_stats: Vec<_> = built
             .iter()
             .map(|built| (built.id().to_owned(), built.stats.clone()))
@@ -216,7 +227,7 @@ impl Pipeline {
             budget: intakes.budget.clone(),
             receivers: TaskTracker::new(),
             exporters,
-            stop_intake: CancellationToken::new(),
+            stop_intake,
             last,
             abandon,
             health,
@@ -375,7 +386,7 @@ impl Pipeline {
                 && sampler
                     .deliveries
                     .iter()
-                    .all(|delivery| delivery.awaiting() == 0)
+                    .all(|delivery| delivery.awaiting() + delivery.awaiting_records() == 0)
         })
     }
 

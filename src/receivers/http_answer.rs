@@ -5,7 +5,7 @@
 use super::fault::Fault;
 use super::grpc_answer::LOG_RETRY;
 use super::rpc_status::RpcStatus;
-use crate::otlp::{Accepted, Refusal, export_response};
+use crate::otlp::{Accepted, Refusal, Telemetry, export_response};
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
@@ -37,14 +37,20 @@ impl Encoding {
 pub(super) type Answer = Response<Full<Bytes>>;
 
 /// The answer to a request that was taken.
-pub(super) fn accepted(encoding: Encoding, answer: &Accepted) -> Answer {
+pub(super) fn accepted(telemetry: Telemetry, encoding: Encoding, answer: &Accepted) -> Answer {
     let body = match encoding {
         Encoding::Protobuf => export_response(answer),
         Encoding::Json if answer.rejected == 0 && answer.reason.is_empty() => {
             Bytes::from_static(br#"{"partialSuccess":{}}"#)
         }
         Encoding::Json => {
-            let partial = json!({"rejectedSpans": answer.rejected.to_string(), "errorMessage": answer.reason});
+            let rejected = match telemetry {
+                Telemetry::Traces => "rejectedSpans",
+                Telemetry::Logs => "rejectedLogRecords",
+                Telemetry::Metrics => "rejectedDataPoints",
+            };
+            let partial =
+                json!({rejected: answer.rejected.to_string(), "errorMessage": answer.reason});
             json!({"partialSuccess": partial}).to_string().into()
         }
     };
@@ -116,6 +122,8 @@ pub(super) enum NotTraces {
     Method,
     ContentType,
     ContentEncoding,
+    /// Metrics are passed on as they come, in protobuf.
+    JsonMetrics,
 }
 
 pub(super) fn not_traces(what: NotTraces) -> Answer {
@@ -128,6 +136,10 @@ pub(super) fn not_traces(what: NotTraces) -> Answer {
         NotTraces::ContentType => (
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "415 unsupported media type, supported: [application/json, application/x-protobuf]",
+        ),
+        NotTraces::JsonMetrics => (
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "415 unsupported media type, supported for metrics: [application/x-protobuf]",
         ),
         NotTraces::ContentEncoding => (
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -147,7 +159,7 @@ pub(super) fn not_traces(what: NotTraces) -> Answer {
                 HeaderValue::from_static("gzip, zstd, deflate"),
             ));
         }
-        NotTraces::Path | NotTraces::ContentType => {}
+        NotTraces::Path | NotTraces::ContentType | NotTraces::JsonMetrics => {}
     }
     answer
 }

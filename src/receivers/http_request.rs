@@ -3,12 +3,16 @@
 use super::http_answer::{Encoding, NotTraces};
 use super::inflate::Coding;
 use super::settings::{ContentEncoding, OtlpHttpSettings};
+use super::ways::Ways;
+use crate::otlp::Telemetry;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, Method, Request};
 
 /// How the body is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
+    /// What the path says it is.
+    pub(super) telemetry: Telemetry,
     pub(super) encoding: Encoding,
     /// `None`: not compressed.
     pub(super) coding: Option<Coding>,
@@ -18,19 +22,32 @@ pub(super) struct Form {
 pub(super) fn form_of<B>(
     request: &Request<B>,
     settings: &OtlpHttpSettings,
+    ways: &Ways,
 ) -> Result<Form, NotTraces> {
-    if request.uri().path() != settings.traces_url_path {
-        return Err(NotTraces::Path);
-    }
+    let path = request.uri().path();
+    let paths = [
+        (&settings.traces_url_path, Telemetry::Traces),
+        (&settings.logs_url_path, Telemetry::Logs),
+        (&settings.metrics_url_path, Telemetry::Metrics),
+    ];
+    let taken = |(own, telemetry): &(&String, Telemetry)| path == *own && ways.take(*telemetry);
+    let (_, telemetry) = paths.into_iter().find(taken).ok_or(NotTraces::Path)?;
     if request.method() != Method::POST {
         return Err(NotTraces::Method);
     }
     let encoding = encoding(request.headers()).ok_or(NotTraces::ContentType)?;
+    if telemetry == Telemetry::Metrics && encoding == Encoding::Json {
+        return Err(NotTraces::JsonMetrics);
+    }
     let (named, coding) = content_encoding(request.headers()).ok_or(NotTraces::ContentEncoding)?;
     if !settings.compression_algorithms.contains(&named) {
         return Err(NotTraces::ContentEncoding);
     }
-    Ok(Form { encoding, coding })
+    Ok(Form {
+        telemetry,
+        encoding,
+        coding,
+    })
 }
 
 /// Parameters such as `charset` are of no interest: JSON is UTF-8.
@@ -90,12 +107,18 @@ mod tests {
             }
             let request = request.body(()).unwrap();
             assert_eq!(
-                form_of(&request, &OtlpHttpSettings::default()),
+                form_of(&request, &OtlpHttpSettings::default(), &Ways::traces()),
                 expected,
                 "{method} {path} {headers:?}"
             );
         };
-        let form = |encoding, coding| Ok(Form { encoding, coding });
+        let form = |encoding, coding| {
+            Ok(Form {
+                telemetry: Telemetry::Traces,
+                encoding,
+                coding,
+            })
+        };
         let protobuf = ("content-type", "application/x-protobuf");
         let json = ("content-type", "application/json");
         check(
@@ -186,13 +209,13 @@ mod tests {
             let request = Request::post("/v1/traces").header("content-type", "application/json");
             request.header("content-encoding", coding).body(()).unwrap()
         };
-        assert!(form_of(&request("gzip"), &settings).is_ok());
+        assert!(form_of(&request("gzip"), &settings, &Ways::traces()).is_ok());
         assert_eq!(
-            form_of(&request("zstd"), &settings),
+            form_of(&request("zstd"), &settings, &Ways::traces()),
             Err(NotTraces::ContentEncoding)
         );
         assert_eq!(
-            form_of(&request("identity"), &settings),
+            form_of(&request("identity"), &settings, &Ways::traces()),
             Err(NotTraces::ContentEncoding)
         );
     }

@@ -3,7 +3,7 @@
 use super::destination::Destination;
 use super::fault::Fault;
 use super::stats::{RefusalReason, Transport};
-use crate::otlp::{Accepted, Refusal};
+use crate::otlp::{Accepted, Refusal, Signal, Telemetry};
 use bytes::Bytes;
 
 /// Submits requests from the process that embeds the daemon.
@@ -28,11 +28,12 @@ impl InProcess {
         stats.count_request();
         let mut held = self.destination.budget.reservation();
         if !held.grow(request.len() as u64) {
-            stats.count_refused(RefusalReason::Full, crate::otlp::count_spans(&request));
+            let spans = crate::otlp::count_spans(&request);
+            stats.count_refused(RefusalReason::Full, Telemetry::Traces, spans);
             return Err(Fault::FULL);
         }
         self.destination
-            .submit_counted(Transport::InProcess, request)
+            .submit_counted(Transport::InProcess, Signal::Traces, request)
             .await
     }
 }

@@ -29,13 +29,14 @@ mod rpc_status;
 mod settings;
 mod stats;
 mod tls;
+mod ways;
 
 pub use destination::Destination;
 pub use error::ReceiverError;
 pub use in_process::InProcess;
 #[cfg(feature = "kafka")]
 pub use kafka::KafkaReceiver;
-pub use kafka::{InitialOffset, KafkaReceiverSettings, KafkaStats, Strategy};
+pub use kafka::{InitialOffset, KafkaReceiverSettings, KafkaStats, Strategy, Topics};
 pub use listener::bind;
 pub use otlp_grpc::OtlpGrpc;
 pub use otlp_http::OtlpHttp;
@@ -44,6 +45,7 @@ pub use settings::{
     TlsVersion,
 };
 pub use stats::{ReceiverStats, RefusalReason, Transport, TransportStats};
+pub use ways::{Way, Ways};
 
 #[cfg(test)]
 mod tests;

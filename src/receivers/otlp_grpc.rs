@@ -1,6 +1,6 @@
-//! OTLP/gRPC: `TraceService/Export` on raw bytes.
+//! OTLP/gRPC: the `Export` methods of traces, logs and metrics on raw bytes.
 //!
-//! The one method is unary, so its framing is read here instead of in tonic's codec: the message stays the bytes that
+//! They are unary, so its framing is read here instead of in tonic's codec: the message stays the bytes that
 //! arrived (one DATA frame is not even copied), inflated bytes are reserved before they exist, and every refusal gets
 //! the status that OTLP asks for. tonic still gives the statuses.
 
@@ -17,7 +17,8 @@ use super::offload::offload;
 use super::settings::OtlpGrpcSettings;
 use super::stats::{RefusalReason, Transport};
 use super::tls;
-use crate::otlp::{Accepted, Reservation};
+use super::ways::Ways;
+use crate::otlp::{Accepted, Reservation, Telemetry};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
@@ -30,7 +31,20 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 
-const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+const METHODS: [(&str, Telemetry); 3] = [
+    (
+        "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+        Telemetry::Traces,
+    ),
+    (
+        "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+        Telemetry::Logs,
+    ),
+    (
+        "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+        Telemetry::Metrics,
+    ),
+];
 const ENCODING: &str = "grpc-encoding";
 const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
 const ENCODINGS: &str = "identity,gzip,zstd";
@@ -126,11 +140,14 @@ impl Handler for TraceService {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<GrpcBody> {
         let stats = self.destination.stats.of(Transport::Grpc);
         stats.count_request();
-        if let Some(refused) = refuse_unread(&request) {
-            stats.count_refused(RefusalReason::Unsupported, 0);
-            return refused;
-        }
-        match self.export(request).await {
+        let telemetry = match kind_of(&request, &self.destination.ways) {
+            Ok(telemetry) => telemetry,
+            Err(refused) => {
+                stats.count_unread(RefusalReason::Unsupported);
+                return *refused;
+            }
+        };
+        match self.export(telemetry, request).await {
             Ok(answer) => accepted(&answer),
             Err(fault) => status(&fault).into_http(),
         }
@@ -138,20 +155,24 @@ impl Handler for TraceService {
 }
 
 impl TraceService {
-    async fn export(&self, request: Request<Incoming>) -> Result<Accepted, Fault> {
-        let (bytes, held) = match self.receive(request).await {
+    async fn export(
+        &self,
+        telemetry: Telemetry,
+        request: Request<Incoming>,
+    ) -> Result<Accepted, Fault> {
+        let received = match self.receive(request).await {
             Ok(received) => received,
             Err(fault) => {
                 self.destination
                     .stats
                     .of(Transport::Grpc)
-                    .count_refused(fault.reason(), 0);
+                    .count_unread(fault.reason());
                 return Err(fault);
             }
         };
         Ok(self
             .destination
-            .hand_over(&self.tasks, Transport::Grpc, bytes, held)
+            .hand_over(&self.tasks, Transport::Grpc, telemetry, received)
             .await?)
     }
 
@@ -199,8 +220,8 @@ fn coding(headers: &HeaderMap) -> Option<Option<Coding>> {
     }
 }
 
-/// The answer to a request that is not an export at all.
-fn refuse_unread(request: &Request<Incoming>) -> Option<Response<GrpcBody>> {
+/// What the request exports, or the answer to one that is no export at all.
+fn kind_of(request: &Request<Incoming>, ways: &Ways) -> Result<Telemetry, Box<Response<GrpcBody>>> {
     let headers = request.headers();
     let is_grpc = headers
         .get(CONTENT_TYPE)
@@ -208,20 +229,26 @@ fn refuse_unread(request: &Request<Incoming>) -> Option<Response<GrpcBody>> {
     if request.method() != Method::POST || !is_grpc {
         let mut response = Response::new(GrpcBody::default());
         *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Some(response);
+        return Err(Box::new(response));
     }
-    if request.uri().path() != EXPORT {
-        return Some(Status::unimplemented("only TraceService/Export is served here").into_http());
-    }
+    let method = |(path, _): &&(&str, Telemetry)| request.uri().path() == *path;
+    let found = METHODS.iter().find(method).map(|(_, telemetry)| *telemetry);
+    let Some(telemetry) = found.filter(|telemetry| ways.take(*telemetry)) else {
+        let text = match found {
+            Some(telemetry) => format!("no pipeline takes {} here", telemetry.word()),
+            None => "only the Export methods of OTLP are served here".to_owned(),
+        };
+        return Err(Box::new(Status::unimplemented(text).into_http()));
+    };
     if coding(headers).is_none() {
         let mut response: Response<GrpcBody> =
             Status::unimplemented("grpc-encoding is not supported").into_http();
         response
             .headers_mut()
             .insert(ACCEPT_ENCODING, HeaderValue::from_static(ENCODINGS));
-        return Some(response);
+        return Err(Box::new(response));
     }
-    None
+    Ok(telemetry)
 }
 
 /// `application/grpc`, with or without `+proto` and parameters.

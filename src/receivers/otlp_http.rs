@@ -14,8 +14,8 @@ use super::offload::offload;
 use super::settings::OtlpHttpSettings;
 use super::stats::{RefusalReason, Transport};
 use super::tls;
-use crate::otlp::json::from_json;
-use crate::otlp::{Accepted, Refusal, Reservation};
+use crate::otlp::json::from_json_as;
+use crate::otlp::{Accepted, Refusal, Reservation, Telemetry};
 use bytes::Bytes;
 use http::header::EXPECT;
 use http::{Request, Response, StatusCode};
@@ -156,16 +156,16 @@ impl TracesPath {
     async fn answer(&self, request: &mut Request<Incoming>) -> Answer {
         let stats = self.destination.stats.of(Transport::Http);
         stats.count_request();
-        let form = match form_of(request, &self.settings) {
+        let form = match form_of(request, &self.settings, &self.destination.ways) {
             Ok(form) => form,
             Err(what) => {
-                stats.count_refused(RefusalReason::Unsupported, 0);
+                stats.count_unread(RefusalReason::Unsupported);
                 self.forget_rest(request).await;
                 return not_traces(what);
             }
         };
         match self.export(request, form).await {
-            Ok(answer) => accepted(form.encoding, &answer),
+            Ok(answer) => accepted(form.telemetry, form.encoding, &answer),
             Err(fault) => {
                 if matches!(fault, Fault::Refused(_)) {
                     self.forget_rest(request).await;
@@ -177,15 +177,15 @@ impl TracesPath {
 
     async fn export(&self, request: &mut Request<Incoming>, form: Form) -> Result<Accepted, Fault> {
         match self.receive(request, form).await {
-            Ok((bytes, held)) => Ok(self
+            Ok(received) => Ok(self
                 .destination
-                .hand_over(&self.tasks, Transport::Http, bytes, held)
+                .hand_over(&self.tasks, Transport::Http, form.telemetry, received)
                 .await?),
             Err(fault) => {
                 self.destination
                     .stats
                     .of(Transport::Http)
-                    .count_refused(fault.reason(), 0);
+                    .count_unread(fault.reason());
                 Err(fault)
             }
         }
@@ -215,12 +215,7 @@ impl TracesPath {
                 .unwrap_or(Err(Fault::Stalled))?,
         };
         let budget = self.destination.budget.clone();
-        if form
-            == (Form {
-                encoding: Encoding::Protobuf,
-                coding: None,
-            })
-        {
+        if form.encoding == Encoding::Protobuf && form.coding.is_none() {
             return Ok((body, held));
         }
         let work = form
@@ -235,7 +230,7 @@ impl TracesPath {
             }
             if form.encoding == Encoding::Json {
                 let mut transcoded = budget.reservation();
-                body = transcode(&body, &mut transcoded)?;
+                body = transcode(form.telemetry, &body, &mut transcoded)?;
                 held = transcoded;
             }
             Ok((body, held))
@@ -259,11 +254,16 @@ impl TracesPath {
 
 /// JSON to protobuf. A field's name in JSON is longer than tag and length in protobuf, so the text's length is enough
 /// to reserve; only bytes that are not UTF-8 become longer.
-fn transcode(json: &[u8], held: &mut Reservation) -> Result<Bytes, Fault> {
+fn transcode(telemetry: Telemetry, json: &[u8], held: &mut Reservation) -> Result<Bytes, Fault> {
     if !held.grow(json.len() as u64) {
         return Err(Fault::budget_full());
     }
-    let protobuf = from_json(json).map_err(|error| Fault::malformed(&error.to_string()))?;
+    // JSON of metrics is refused by its head.
+    let signal = telemetry
+        .signal()
+        .ok_or_else(|| Fault::malformed("not in JSON"))?;
+    let protobuf =
+        from_json_as(signal, json).map_err(|error| Fault::malformed(&error.to_string()))?;
     let length = protobuf.len() as u64;
     held.shrink(length);
     if !held.grow(length.saturating_sub(held.bytes())) {

@@ -153,6 +153,10 @@ pub struct OtlpHttpSettings {
     pub cors: Option<CorsSettings>,
     /// Where traces are posted.
     pub traces_url_path: String,
+    /// Where logs are posted.
+    pub logs_url_path: String,
+    /// Where metrics are posted.
+    pub metrics_url_path: String,
     /// Taken for compatibility: nothing behind the receiver reads client metadata.
     pub include_metadata: bool,
     /// Encodings that are taken.
@@ -185,6 +189,8 @@ impl Default for OtlpHttpSettings {
             max_request_body_size: 20 * MIB,
             cors: None,
             traces_url_path: "/v1/traces".to_owned(),
+            logs_url_path: "/v1/logs".to_owned(),
+            metrics_url_path: "/v1/metrics".to_owned(),
             include_metadata: false,
             compression_algorithms: ContentEncoding::ALL.to_vec(),
             response_headers: HeaderMap::new(),

@@ -3,7 +3,7 @@
 //! Plain relaxed atomics: each is a total since the start and stands for itself.
 
 use super::kafka::KafkaStats;
-use crate::otlp::Refusal;
+use crate::otlp::{Refusal, Telemetry};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The transports, in the order of [`ReceiverStats`]; the `transport` label of the metrics.
@@ -98,6 +98,10 @@ impl From<&Refusal> for RefusalReason {
 pub struct TransportStats {
     accepted_spans: AtomicU64,
     refused_spans: AtomicU64,
+    accepted_records: AtomicU64,
+    refused_records: AtomicU64,
+    accepted_points: AtomicU64,
+    refused_points: AtomicU64,
     requests: AtomicU64,
     bytes: AtomicU64,
     refused: [AtomicU64; RefusalReason::ALL.len()],
@@ -115,6 +119,30 @@ impl TransportStats {
     #[must_use]
     pub fn refused_spans(&self) -> u64 {
         self.refused_spans.load(Ordering::Relaxed)
+    }
+
+    /// Log records acknowledged.
+    #[must_use]
+    pub fn accepted_records(&self) -> u64 {
+        self.accepted_records.load(Ordering::Relaxed)
+    }
+
+    /// Log records refused, counted as spans are.
+    #[must_use]
+    pub fn refused_records(&self) -> u64 {
+        self.refused_records.load(Ordering::Relaxed)
+    }
+
+    /// Data points of metrics that were passed on.
+    #[must_use]
+    pub fn accepted_points(&self) -> u64 {
+        self.accepted_points.load(Ordering::Relaxed)
+    }
+
+    /// Data points refused, counted as spans are.
+    #[must_use]
+    pub fn refused_points(&self) -> u64 {
+        self.refused_points.load(Ordering::Relaxed)
     }
 
     /// Requests answered, refused ones included.
@@ -139,15 +167,38 @@ impl TransportStats {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn count_accepted(&self, bytes: u64, accepted: u64, rejected: u64) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.accepted_spans.fetch_add(accepted, Ordering::Relaxed);
-        self.refused_spans.fetch_add(rejected, Ordering::Relaxed);
+    fn leaves(&self, telemetry: Telemetry) -> (&AtomicU64, &AtomicU64) {
+        match telemetry {
+            Telemetry::Traces => (&self.accepted_spans, &self.refused_spans),
+            Telemetry::Logs => (&self.accepted_records, &self.refused_records),
+            Telemetry::Metrics => (&self.accepted_points, &self.refused_points),
+        }
     }
 
-    pub(super) fn count_refused(&self, reason: RefusalReason, spans: u64) {
+    pub(super) fn count_accepted(
+        &self,
+        telemetry: Telemetry,
+        bytes: u64,
+        taken: u64,
+        rejected: u64,
+    ) {
+        let (accepted, refused) = self.leaves(telemetry);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        accepted.fetch_add(taken, Ordering::Relaxed);
+        refused.fetch_add(rejected, Ordering::Relaxed);
+    }
+
+    /// A request of which so many spans, log records or data points could be counted.
+    pub(super) fn count_refused(&self, reason: RefusalReason, telemetry: Telemetry, leaves: u64) {
         self.refused[reason as usize].fetch_add(1, Ordering::Relaxed);
-        self.refused_spans.fetch_add(spans, Ordering::Relaxed);
+        self.leaves(telemetry)
+            .1
+            .fetch_add(leaves, Ordering::Relaxed);
+    }
+
+    /// A request that was not read.
+    pub(super) fn count_unread(&self, reason: RefusalReason) {
+        self.count_refused(reason, Telemetry::Traces, 0);
     }
 }
 

@@ -1,6 +1,6 @@
-//! What is taken out of spans before they leave: by field class (prompt, answer, system, ...) and by attribute key.
+//! What is taken out of spans and log records before they leave: by field class (prompt, answer, system, ...) and by attribute key.
 //!
-//! A [`Redactor`] takes a piece (a `TracesData` message) and gives the piece as it may leave. Pure: the same bytes and
+//! A [`Redactor`] takes a piece (a `TracesData` or `LogsData` message) and gives the piece as it may leave. Pure: the same bytes and
 //! settings give the same bytes. Rules never see what it writes: it runs behind the decision. What it cannot read it
 //! does not let pass: the caller gets an error and must leave the piece out. Which keys hold which class is the dialect
 //! table's knowledge; what is not in it is named by the operator.
@@ -13,6 +13,7 @@ mod json_parts;
 mod json_walk;
 mod keys;
 mod owner;
+mod record;
 mod redactor;
 mod settings;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::json_parts;
 use super::keys::Keys;
 use super::settings::{Action, RedactSettings};
 use crate::genai::{Dialects, TableError};
-use crate::otlp::WireError;
+use crate::otlp::{Signal, WireError};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::fmt;
@@ -42,15 +42,15 @@ impl Redactor {
         self.settings.is_empty()
     }
 
-    /// The piece as it may leave: a `TracesData` message.
+    /// The piece as it may leave: a `TracesData` or `LogsData` message.
     ///
     /// # Errors
     /// When the piece is damaged. It must not leave then.
-    pub fn apply(&self, piece: &Bytes) -> Result<Bytes, WireError> {
+    pub fn apply(&self, signal: Signal, piece: &Bytes) -> Result<Bytes, WireError> {
         if self.is_empty() {
             return Ok(piece.clone());
         }
-        let new = self.traces(piece)?;
+        let new = self.message(signal, piece)?;
         Ok(new.map_or_else(|| piece.clone(), Bytes::from))
     }
 
@@ -64,7 +64,7 @@ impl Redactor {
         class.holds().iter().all(|part| self.action(*part) == own)
     }
 
-    fn strictest(&self, class: FieldClass) -> &Action {
+    pub(super) fn strictest(&self, class: FieldClass) -> &Action {
         let parts = class.holds().iter().map(|part| self.action(*part));
         parts.fold(self.action(class), Action::stricter)
     }

@@ -3,18 +3,19 @@
 use super::class::FieldClass;
 use super::redactor::Redactor;
 use super::settings::Action;
-use crate::otlp::{Splice, WireError, raw_fields};
+use crate::otlp::{Signal, Splice, WireError, raw_fields};
 
-type New = Result<Option<Vec<u8>>, WireError>;
+pub(super) type New = Result<Option<Vec<u8>>, WireError>;
 
 impl Redactor {
-    /// A `TracesData` message; `None`: as it was.
-    pub(super) fn traces(&self, piece: &[u8]) -> New {
-        each(piece, &[1], |_, resource_spans| {
-            each(resource_spans, &[1, 2], |number, child| match number {
+    /// A `TracesData` or `LogsData` message, which are alike down to their leaves; `None`: as it was.
+    pub(super) fn message(&self, signal: Signal, piece: &[u8]) -> New {
+        each(piece, &[1], |_, resource| {
+            each(resource, &[1, 2], |number, child| match number {
                 1 => self.attributes(child, 1, b""),
                 _ => each(child, &[1, 2], |number, child| match number {
                     1 => self.attributes(child, 3, b""),
+                    _ if signal == Signal::Logs => self.record(child),
                     _ => self.span(child),
                 }),
             })
@@ -57,7 +58,7 @@ impl Redactor {
     }
 }
 
-enum Change {
+pub(super) enum Change {
     None,
     Cut,
     New(Vec<u8>),
@@ -70,7 +71,7 @@ fn each(message: &[u8], numbers: &[u8], change: impl Fn(u8, &[u8]) -> New) -> Ne
     })
 }
 
-fn each_field(
+pub(super) fn each_field(
     message: &[u8],
     numbers: &[u8],
     change: impl Fn(u8, &[u8]) -> Result<Change, WireError>,

@@ -3,8 +3,9 @@
 use super::limits::NoBudgets;
 use super::*;
 use crate::genai::Finish;
-use crate::otlp::{TraceId, scan};
+use crate::otlp::{Signal, TraceId, scan, scan_as};
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
+use opentelemetry_proto::tonic::logs::v1::{LogRecord, LogsData, ResourceLogs, ScopeLogs};
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status, TracesData};
 use prost::Message;
 use std::sync::Arc;
@@ -302,6 +303,76 @@ fn scores_by_name_number_and_label() {
         false,
     );
     check(rule(Some(0.7), None, &[]), &[call("m", 1, 1)], false);
+}
+
+/// A log record that reports an evaluation is no call, whatever else it says.
+#[test]
+fn scores_of_log_records() {
+    let policy = |kind| PolicySpec {
+        name: "p".into(),
+        kind: PolicyKind::Calls(kind),
+    };
+    let keeps = |rule: CallRule, attributes: Vec<KeyValue>| {
+        let mut builder = AtomsBuilder::default();
+        builder.want_records();
+        let compiler = Compiler::new(&mut builder, Semantics::default());
+        let mut program = compiler.compile(&[policy(rule)]).unwrap();
+        program.want_features();
+        let atoms = builder
+            .build(TextKeys::default(), Arc::new(ValueIds::default()))
+            .unwrap();
+        let program = program.link(atoms.bits());
+        let record = LogRecord {
+            trace_id: 7_u128.to_be_bytes().to_vec(),
+            event_name: "gen_ai.evaluation.result".into(),
+            attributes,
+            ..Default::default()
+        };
+        let request = LogsData {
+            resource_logs: vec![ResourceLogs {
+                scope_logs: vec![ScopeLogs {
+                    log_records: vec![record],
+                    ..Default::default()
+                }],
+                ..Default::default()
+            }],
+        };
+        let mut scratch = ObserverScratch::default();
+        let mut observer = Observer::new(&atoms, &mut scratch);
+        scan_as(Signal::Logs, &request.encode_to_vec(), &mut observer).unwrap();
+        let facts = observer.finish().reordered(&[0]);
+        assert_eq!(program.features_of(&atoms, &facts, 0..1), None);
+        let (mut fold, mut words) = (Fold::default(), vec![0; program.state_words()]);
+        let state = (&mut fold, &mut words[..]);
+        program.fold_leaves(Signal::Logs, &atoms, state, &facts, (0..1, 0));
+        let state = State {
+            trace: TraceId(7),
+            fold: &fold,
+            words: &words,
+            features: None,
+        };
+        program.late_evidence(&[0], state).is_some()
+    };
+    let above = CallRule::EvaluationScore {
+        name: "hallucination".into(),
+        above: Some(0.7),
+        below: None,
+        labels: Vec::new(),
+    };
+    let judged = |name: &str, value: f64| {
+        vec![
+            pair("gen_ai.evaluation.score.value", Value::DoubleValue(value)),
+            pair("gen_ai.evaluation.name", Value::StringValue(name.into())),
+            pair("gen_ai.usage.input_tokens", Value::IntValue(9)),
+            pair("error.type", Value::StringValue("Refused".into())),
+        ]
+    };
+    assert!(keeps(above.clone(), judged("hallucination", 0.8)));
+    assert!(!keeps(above.clone(), judged("hallucination", 0.7)));
+    assert!(!keeps(above.clone(), judged("toxicity", 0.8)));
+    assert!(!keeps(above, Vec::new()));
+    let errors = CallRule::GenAiError { types: Vec::new() };
+    assert!(!keeps(errors, judged("hallucination", 0.8)));
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub struct Facts {
     anomalies: Anomalies,
     /// Spans with more text than is searched.
     cut: u32,
+    /// They are of log records.
+    of_logs: bool,
 }
 
 impl Facts {
@@ -46,6 +48,7 @@ impl Facts {
             records: self.records_in(order),
             anomalies: self.anomalies,
             cut: self.cut,
+            of_logs: self.of_logs,
         };
         for index in order {
             if let Some(span) = self.spans.get(*index as usize) {
@@ -89,6 +92,11 @@ impl Facts {
         self.anomalies
     }
 
+    /// They are of log records, not of spans.
+    pub(super) fn of_logs(&self) -> bool {
+        self.of_logs
+    }
+
     /// Spans.
     pub(crate) fn len(&self) -> u32 {
         index(self.spans.len())
@@ -103,6 +111,7 @@ impl Facts {
     pub(crate) fn append(&mut self, more: &Self) {
         self.stride = more.stride;
         self.cut += more.cut;
+        self.of_logs |= more.of_logs;
         let first = self.len();
         let moved = |(span, record): &(u32, SpanRecord<u64>)| (first + span, *record);
         self.records.extend(more.records.iter().map(moved));
@@ -516,6 +525,26 @@ impl Visitor for Observer<'_> {
     #[inline]
     fn event_attribute(&mut self, key: &[u8], value: AnyValue<'_>) {
         self.text(key, self.atoms.find(key), value);
+    }
+
+    /// A body is text of its own, whatever it is called.
+    fn record_body(&mut self, value: AnyValue<'_>) {
+        let fields = self.atoms.text_fields;
+        value.each_text(&mut |text| self.search(text, fields));
+    }
+
+    fn end_record(&mut self, bytes: &SpanBytes<'_>) {
+        if let Some(spotter) = &mut self.spotter
+            && let Some(record) = spotter.end_record(bytes.span)
+        {
+            self.recognised(&record);
+        }
+        self.facts.of_logs = true;
+        self.facts.spans.push(SpanFacts {
+            start: 0,
+            end: 0,
+            root: false,
+        });
     }
 
     #[inline]

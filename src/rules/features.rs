@@ -209,7 +209,8 @@ impl Program {
         self.features = true;
     }
 
-    /// The features of spans of a piece; `None` when nobody wants them or no span is of a known library.
+    /// The features of spans of a piece; `None` when nobody wants them or no span is of a known library. Log records have
+    /// none: their evaluations are tested one by one, and a call's span says the rest.
     #[must_use]
     pub fn features_of(
         &self,
@@ -217,7 +218,7 @@ impl Program {
         facts: &Facts,
         spans: Range<usize>,
     ) -> Option<Features> {
-        if !self.features {
+        if !self.features || facts.of_logs() {
             return None;
         }
         let records = facts.records_of(spans.clone());

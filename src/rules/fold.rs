@@ -9,7 +9,7 @@ use super::facts::{Facts, sampling_of, slot_of};
 use super::limits::Cost;
 use super::program::{Latency, Program};
 use super::values::ABSENT;
-use crate::otlp::{SamplingState, TraceId, randomness_of};
+use crate::otlp::{SamplingState, Signal, TraceId, randomness_of};
 
 /// The fixed part of a trace's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,6 +60,37 @@ impl Program {
         }
     }
 
+    /// Folds the spans, or the log records, of one piece. Records have neither times nor a place in percentiles: only what
+    /// tests say of them counts.
+    pub(crate) fn fold_leaves(
+        &self,
+        signal: Signal,
+        atoms: &Atoms,
+        (fold, words): (&mut Fold, &mut [u64]),
+        facts: &Facts,
+        (leaves, bytes): (std::ops::Range<usize>, u64),
+    ) {
+        if signal == Signal::Traces {
+            return self.fold_piece(atoms, fold, words, facts, (leaves, bytes));
+        }
+        for record in leaves {
+            let bits = facts.words_of(record).get(..atoms.bit_words());
+            self.join(words, bits.unwrap_or_default());
+        }
+    }
+
+    /// Joins the bits of a span or a record to those of a trace.
+    #[inline]
+    fn join(&self, words: &mut [u64], bits: &[u64]) {
+        if self.ordered.is_empty() {
+            for (word, more) in words.iter_mut().zip(bits) {
+                *word |= more;
+            }
+        } else {
+            self.join_in_order(words, bits);
+        }
+    }
+
     /// Folds the spans of one piece, which has so many bytes as the Collector would encode it.
     pub fn fold_piece(
         &self,
@@ -98,13 +129,7 @@ impl Program {
         };
         let of_span = facts.words_of(span);
         let bits = of_span.get(..atoms.bit_words()).unwrap_or_default();
-        if self.ordered.is_empty() {
-            for (word, more) in words.iter_mut().zip(bits) {
-                *word |= more;
-            }
-        } else {
-            self.join_in_order(words, bits);
-        }
+        self.join(words, bits);
         if fold.min_start == 0 || times.start < fold.min_start {
             fold.min_start = times.start;
         }

@@ -1,5 +1,6 @@
 //! Entries that are decided but not yet in the decision log. Nothing of them has taken effect.
 
+use super::delivery::Volume;
 use super::entry::{Amends, BatchMeta, Entry, encode};
 use super::packed::PackedRef;
 use super::snapshot::LimitStates;
@@ -35,8 +36,20 @@ pub(crate) struct Batch {
     pub(crate) filtered: u64,
     /// Of `kept`, spans that were dropped before.
     pub(crate) restored: Amends,
+    /// The same in log records; `filtered` is never.
+    pub(crate) records: RecordCounts,
     /// Greatest position named.
     pub(crate) last: u64,
+}
+
+/// Log records that entries settle.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RecordCounts {
+    pub(crate) kept: u64,
+    pub(crate) dropped: u64,
+    pub(crate) dropped_pressure: u64,
+    /// Of `kept`, records that were dropped before.
+    pub(crate) restored: Amends,
 }
 
 impl Batch {
@@ -57,6 +70,7 @@ impl Batch {
             dropped_pressure: 0,
             filtered: 0,
             restored: Amends::default(),
+            records: RecordCounts::default(),
             last: 0,
         }
     }
@@ -83,6 +97,14 @@ impl Batch {
             && let Some(frame) = self.frames.last_mut()
         {
             encode(&Entry::Limits(limits), frame);
+        }
+    }
+
+    /// Kept spans and log records.
+    pub(crate) fn volume(&self) -> Volume {
+        Volume {
+            spans: self.kept,
+            records: self.records.kept,
         }
     }
 

@@ -14,8 +14,9 @@ use super::recovery::seconds;
 use super::scanned::{Scanned, ScannedPiece, Scanning};
 use super::service_modes::ServiceModes;
 use super::settings::Idle;
-use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Stream, pieces};
-use crate::otlp::{SourceId, TraceId};
+use super::sources::Sources;
+use crate::log::{Directory, FrameMeta, LogError, ReadError, Services, Signal, Stream, pieces};
+use crate::otlp::TraceId;
 use crate::processors::Chain;
 use crate::rules::{Atoms, Features, Fold, ObserverScratch, Program, Recorded, State, Verdict};
 use hashbrown::{HashMap, HashSet};
@@ -42,7 +43,9 @@ pub struct CheckReport {
     pub amendments: u64,
     /// Spans of this pipeline in the log.
     pub spans: u64,
-    /// Spans that no entry names.
+    /// Log records of this pipeline in the log.
+    pub records: u64,
+    /// Spans and log records that no entry names.
     pub undecided: u64,
     /// Frames and pieces that could not be read.
     pub damaged: u64,
@@ -58,7 +61,7 @@ pub struct Checked<'a> {
     /// The pipeline's id.
     pub id: &'a str,
     /// Receivers that feed it.
-    pub sources: Vec<SourceId>,
+    pub sources: Sources,
     /// Its rules...
     pub program: &'a Program,
     /// ...and their fingerprint: entries of other rule sets are not proven.
@@ -90,6 +93,7 @@ struct Line {
     words: Vec<u64>,
     features: Option<Features>,
     spans: u64,
+    records: u64,
     /// Of these, spans that the processors left for the rules.
     seen: u64,
     first_second: Option<u32>,
@@ -236,7 +240,7 @@ impl Checker<'_> {
             self.report.keeps += u64::from(keep);
         }
         let words = vec![0; self.checked.program.state_words()];
-        let (fold, spans, seen, first_second) = (Fold::default(), 0, 0, None);
+        let (fold, spans, records, seen, first_second) = (Fold::default(), 0, 0, 0, None);
         self.by_trace
             .entry(trace)
             .or_default()
@@ -251,6 +255,7 @@ impl Checker<'_> {
             words,
             features: None,
             spans,
+            records,
             seen,
             first_second,
         });
@@ -279,7 +284,7 @@ impl Checker<'_> {
                         self.report.damaged += 1;
                         continue;
                     };
-                    if !self.checked.sources.contains(&meta.source) {
+                    if !self.checked.sources.feed(&meta) {
                         continue;
                     }
                     let with = &mut Scanning {
@@ -288,7 +293,7 @@ impl Checker<'_> {
                         services: self.checked.services,
                         scratch: &mut scratch,
                     };
-                    let (scanned, damaged) = Scanned::from_stored(&frame.body, with);
+                    let (scanned, damaged) = Scanned::from_stored((meta.signal, &frame.body), with);
                     self.report.damaged += damaged;
                     let erased = pieces(&frame.body).flatten().filter(|piece| piece.erased);
                     let erased: HashSet<u32> = erased.map(|piece| piece.offset).collect();
@@ -318,12 +323,15 @@ impl Checker<'_> {
                 place,
                 checked,
                 facts,
-                (spans.clone(), piece.size.traces),
+                (scanned.signal, spans.clone(), piece.size.traces),
             );
-            self.report.spans += u64::from(piece.taken);
+            match scanned.signal {
+                Signal::Traces => self.report.spans += u64::from(piece.taken),
+                Signal::Logs => self.report.records += u64::from(piece.taken),
+            }
             let named = self.naming(piece.trace, position, piece.offset);
             let trace = piece.trace;
-            let size = (spans, piece.size.traces);
+            let size = (scanned.signal, spans, piece.size.traces);
             let dropped = !named.is_empty();
             let amended = (self.amended).fold((trace, place), dropped, checked, facts, size);
             match named[..] {
@@ -391,17 +399,20 @@ impl Checker<'_> {
         };
         line.first_second.get_or_insert(second);
         let spans = piece.spans.start as usize..piece.spans.end as usize;
-        line.spans += u64::from(piece.taken);
+        match scanned.signal {
+            Signal::Traces => line.spans += u64::from(piece.taken),
+            Signal::Logs => line.records += u64::from(piece.taken),
+        }
         line.seen += spans.len() as u64;
         if line.decision.evidence == Evidence::Early {
             let program = self.checked.program;
             program.begin_piece(&mut line.fold, &mut line.words);
         }
         let (program, facts) = (self.checked.program, &scanned.facts);
-        program.fold_piece(
+        program.fold_leaves(
+            scanned.signal,
             self.checked.atoms,
-            &mut line.fold,
-            &mut line.words,
+            (&mut line.fold, &mut line.words),
             facts,
             (spans.clone(), piece.size.traces),
         );
@@ -451,10 +462,11 @@ impl Checker<'_> {
                 continue;
             }
             let trace = line.decision.trace;
-            if line.spans != line.extent.spans {
+            if (line.spans, line.records) != (line.extent.spans, line.extent.records) {
                 let (found, said) = (line.spans, line.extent.spans);
+                let (records, all) = (line.records, line.extent.records);
                 self.problem(|| {
-                    format!("trace {trace}: its entry names {said} spans, the log has {found}")
+                    format!("trace {trace}: its entry names {said} spans and {all} log records, the log has {found} and {records}")
                 });
                 continue;
             }

@@ -2,8 +2,9 @@
 //! are in the log; all but the last one were dropped before, and that one alone matches the policy.
 
 use super::check::Checked;
-use super::entry::{Amends, Decision};
+use super::entry::Decision;
 use super::packed::PackedRef;
+use crate::log::Signal;
 use crate::otlp::TraceId;
 use crate::rules::{Facts, Features, Fold, State};
 use hashbrown::{HashMap, HashSet};
@@ -14,7 +15,7 @@ struct Amended {
     policy: Option<u16>,
     places: HashMap<(u64, u32), u32>,
     first: u64,
-    said: Amends,
+    said: u64,
     found: usize,
     restored: u64,
     fold: Fold,
@@ -66,14 +67,14 @@ impl AmendedCheck {
         }
         let place = |packed: &PackedRef| {
             let place = packed.place();
-            ((place.position, place.offset), packed.spans())
+            ((place.position, place.offset), packed.count())
         };
         self.by_trace.entry(trace).or_default().push(Amended {
             rules,
             policy: decision.policy,
             places: refs.iter().map(place).collect(),
             first: refs.first().map_or(0, |place| place.place().position),
-            said: decision.amends.unwrap_or_default(),
+            said: decision.amends.unwrap_or_default().spans() + decision.amended_records.spans(),
             found: 0,
             restored: 0,
             fold: Fold::default(),
@@ -89,7 +90,7 @@ impl AmendedCheck {
         dropped: bool,
         checked: &Checked<'_>,
         facts: &Facts,
-        (spans, bytes): (Range<usize>, u64),
+        (signal, spans, bytes): (Signal, Range<usize>, u64),
     ) -> bool {
         let mut named = false;
         for amended in self.by_trace.get_mut(&trace).into_iter().flatten() {
@@ -101,10 +102,10 @@ impl AmendedCheck {
             if dropped {
                 amended.restored += u64::from(*taken);
             } else {
-                let (fold, words) = (&mut amended.fold, &mut amended.words);
+                let state = (&mut amended.fold, &mut amended.words[..]);
                 let piece = (spans.clone(), bytes);
                 let (program, atoms) = (checked.program, checked.atoms);
-                program.fold_piece(atoms, fold, words, facts, piece);
+                program.fold_leaves(signal, atoms, state, facts, piece);
                 program.fold_features(atoms, &mut amended.features, facts, spans.clone());
             }
         }
@@ -121,7 +122,7 @@ impl AmendedCheck {
             if amended.found != amended.places.len() {
                 problems.push((trace, "its amendment names pieces that the log has not"));
             }
-            if amended.restored != amended.said.spans() {
+            if amended.restored != amended.said {
                 problems.push((trace, "its amendment brings back what was not dropped"));
             }
             let state = State {

@@ -4,6 +4,7 @@
 use super::check::Checked;
 use super::checkpoint::Checkpoint;
 use super::waiting::Waiting;
+use crate::log::Signal;
 use crate::otlp::TraceId;
 use crate::rules::{Facts, Features, Fold, Program};
 use hashbrown::{HashMap, HashSet};
@@ -85,14 +86,14 @@ impl WaitingCheck {
         place: (u64, u32),
         checked: &Checked<'_>,
         facts: &Facts,
-        (spans, bytes): (Range<usize>, u64),
+        (signal, spans, bytes): (Signal, Range<usize>, u64),
     ) {
         let proofs = self.proofs.get_mut(&trace).into_iter().flatten();
         for proof in proofs.filter(|proof| proof.places.contains(&place)) {
             proof.found += 1;
-            let (fold, words) = (&mut proof.fold, &mut proof.words);
+            let state = (&mut proof.fold, &mut proof.words[..]);
             let (program, piece) = (checked.program, (spans.clone(), bytes));
-            program.fold_piece(checked.atoms, fold, words, facts, piece);
+            program.fold_leaves(signal, checked.atoms, state, facts, piece);
             program.fold_features(checked.atoms, &mut proof.features, facts, spans.clone());
         }
     }

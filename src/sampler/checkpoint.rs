@@ -62,7 +62,7 @@ impl Checkpoint {
             last = place.position;
             self.offsets.push(place.offset);
             self.lengths.push(place.length);
-            self.spans.push(packed.spans());
+            self.spans.push(packed.raw());
         }
     }
 

@@ -1,6 +1,6 @@
 //! The decision over a skeleton, and the entry that it becomes. No payload is read.
 
-use super::entry::{Decision, Entry, Extent};
+use super::entry::{Amends, Decision, Entry, Extent};
 use super::evidence::Evidence;
 use super::memory::Remembered;
 use super::packed::PackedRef;
@@ -34,6 +34,7 @@ impl Worker {
             grants: Vec::new(),
             cached,
             amends: None,
+            amended_records: Amends::default(),
         };
         let spans = u64::from(place.spans());
         add(
@@ -84,6 +85,7 @@ impl Worker {
             grants: self.answers.clone(),
             cached: false,
             amends: None,
+            amended_records: Amends::default(),
         };
         let remembered = Remembered {
             last_second: skeleton.last_second,
@@ -173,6 +175,7 @@ impl Worker {
         let pressure = decision.evidence == Evidence::Pressure;
         if keep {
             self.batch.kept += extent.spans;
+            self.batch.records.kept += extent.records;
             let now = seconds(self.now);
             self.parts
                 .deliveries
@@ -186,7 +189,12 @@ impl Worker {
             } else {
                 &mut self.batch.dropped
             }) += extent.spans;
-            if !decision.evidence.is_of_mode() {
+            *(if pressure {
+                &mut self.batch.records.dropped_pressure
+            } else {
+                &mut self.batch.records.dropped
+            }) += extent.records;
+            if !decision.evidence.is_apart() {
                 self.leave(&decision, places);
             }
             self.batch.push(&Entry::Drop(decision, extent));

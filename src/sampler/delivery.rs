@@ -11,6 +11,42 @@ use parking_lot::Mutex;
 use prost::Message;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Kept spans and log records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Volume {
+    pub(crate) spans: u64,
+    pub(crate) records: u64,
+}
+
+/// What became of kept log records at one exporter.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub struct DeliveredRecords {
+    /// Taken by the backend.
+    #[prost(uint64, tag = "1")]
+    pub delivered: u64,
+    /// Refused by the backend for good.
+    #[prost(uint64, tag = "2")]
+    pub rejected: u64,
+    /// In pieces that could not be read back.
+    #[prost(uint64, tag = "3")]
+    pub lost: u64,
+    /// Given up after `max_elapsed_time`, or never to be delivered since the exporter is new.
+    #[prost(uint64, tag = "4")]
+    pub expired: u64,
+    /// Of traces that go to other exporters.
+    #[prost(uint64, tag = "5")]
+    pub not_routed: u64,
+    /// Of which nothing is left.
+    #[prost(uint64, tag = "6")]
+    pub erased: u64,
+}
+
+impl DeliveredRecords {
+    fn sum(self) -> u64 {
+        self.delivered + self.rejected + self.lost + self.expired + self.not_routed + self.erased
+    }
+}
+
 /// What became of kept spans at one exporter, all in spans; the saved part of a [`Delivery`].
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub struct Delivered {
@@ -50,9 +86,30 @@ pub struct Delivered {
     /// The exporter had left the config: it begins at the end when it comes back.
     #[prost(bool, tag = "8")]
     pub gone: bool,
+    /// What became of kept log records; none where none ever came.
+    #[prost(message, optional, tag = "10")]
+    pub log_records: Option<DeliveredRecords>,
 }
 
 impl Delivered {
+    /// Log records that are accounted for.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.log_records.map_or(0, DeliveredRecords::sum)
+    }
+
+    /// What became of log records, to be added to.
+    pub(crate) fn records_mut(&mut self) -> &mut DeliveredRecords {
+        self.log_records.get_or_insert_default()
+    }
+
+    /// Log records are expired, if any.
+    fn expire_records(&mut self, records: u64) {
+        if records > 0 {
+            self.records_mut().expired += records;
+        }
+    }
+
     /// Spans that are accounted for.
     #[must_use]
     pub fn spans(&self) -> u64 {
@@ -71,6 +128,15 @@ impl Delivered {
         self.thinned += more.thinned;
         self.not_routed += more.not_routed;
         self.erased += more.erased;
+        if let Some(more) = more.log_records {
+            let records = self.records_mut();
+            records.delivered += more.delivered;
+            records.rejected += more.rejected;
+            records.lost += more.lost;
+            records.expired += more.expired;
+            records.not_routed += more.not_routed;
+            records.erased += more.erased;
+        }
     }
 
     /// Keep number `number` of the frame at `position` is still to be delivered.
@@ -86,6 +152,7 @@ pub struct Delivery {
     pub name: String,
     expected: Mutex<Expected>,
     awaiting: AtomicU64,
+    awaiting_records: AtomicU64,
     backlog: Mutex<Backlog>,
     state: Mutex<Delivered>,
     position: Position,
@@ -116,6 +183,7 @@ impl Delivery {
             name: name.to_owned(),
             expected: Mutex::default(),
             awaiting: AtomicU64::new(0),
+            awaiting_records: AtomicU64::new(0),
             backlog: Mutex::default(),
             new: saved.is_none() || gone,
             state: Mutex::new(state),
@@ -130,9 +198,11 @@ impl Delivery {
     }
 
     /// Spans kept without this exporter are none of its business: they count as expired for it.
-    pub(crate) fn begin_after(&self, kept: u64) {
+    pub(crate) fn begin_after(&self, kept: Volume) {
         let mut state = self.state.lock();
-        state.expired += kept.saturating_sub(state.spans());
+        state.expired += kept.spans.saturating_sub(state.spans());
+        let records = kept.records.saturating_sub(state.records());
+        state.expire_records(records);
         state.gone = false;
     }
 
@@ -141,11 +211,13 @@ impl Delivery {
     ///
     /// # Errors
     /// When that cannot be saved.
-    pub(crate) fn give_up(&self, kept: u64, end: u64) -> std::io::Result<Option<u64>> {
+    pub(crate) fn give_up(&self, kept: Volume, end: u64) -> std::io::Result<Option<u64>> {
         let left = {
             let mut state = self.state.lock();
-            let (was_gone, left) = (state.gone, kept.saturating_sub(state.spans()));
+            let (was_gone, left) = (state.gone, kept.spans.saturating_sub(state.spans()));
             state.expired += left;
+            let records = kept.records.saturating_sub(state.records());
+            state.expire_records(records);
             (state.position, state.skip, state.gone) = (end, 0, true);
             (!was_gone).then_some(left)
         };
@@ -153,9 +225,11 @@ impl Delivery {
         Ok(left)
     }
 
-    /// More spans were kept while the exporter is gone.
-    pub(crate) fn expire(&self, spans: u64) {
-        self.state.lock().expired += spans;
+    /// More was kept while the exporter is gone.
+    pub(crate) fn expire(&self, kept: Volume) {
+        let mut state = self.state.lock();
+        state.expired += kept.spans;
+        state.expire_records(kept.records);
     }
 
     /// Where it stands, and what became of the spans so far.
@@ -168,6 +242,12 @@ impl Delivery {
     #[must_use]
     pub fn awaiting(&self) -> u64 {
         self.awaiting.load(Ordering::Relaxed)
+    }
+
+    /// Kept log records that wait.
+    #[must_use]
+    pub fn awaiting_records(&self) -> u64 {
+        self.awaiting_records.load(Ordering::Relaxed)
     }
 
     /// Log time, whole seconds, since when the oldest of them waits; `None`: none waits.
@@ -185,13 +265,15 @@ impl Delivery {
     pub(crate) fn expect(&self, second: u32, places: &[PackedRef]) {
         let mut expected = self.expected.lock();
         expected.written = None;
-        let mut spans = 0;
+        let (mut spans, mut records) = (0, 0);
         for place in places {
             expected.ring.add(place.place().position, 1);
             spans += u64::from(place.spans());
+            records += u64::from(place.records());
         }
-        self.backlog.lock().add(second, spans);
+        self.backlog.lock().add(second, spans + records);
         self.awaiting.fetch_add(spans, Ordering::Relaxed);
+        self.awaiting_records.fetch_add(records, Ordering::Relaxed);
     }
 
     /// All entries that are expected lie before `end` of the decision log.
@@ -205,26 +287,35 @@ impl Delivery {
     /// # Errors
     /// As [`Self::done`].
     pub(crate) fn lose_unread(&self, end: u64) -> Option<std::io::Result<u64>> {
-        let lost = {
+        let (lost, records) = {
             let mut expected = self.expected.lock();
             if expected.written != Some(end) {
                 return None;
             }
             expected.ring = PositionRing::default();
-            self.awaiting()
+            (self.awaiting(), self.awaiting_records())
         };
-        let sum = Delivered {
+        let mut sum = Delivered {
             lost,
             ..Delivered::default()
         };
+        if records > 0 {
+            sum.records_mut().lost = records;
+        }
         Some(self.done((end, 0), &[], sum).map(|()| lost))
     }
 
     /// At a start: of `kept` spans, those that are neither done with nor awaited were in frames that cannot be read.
-    pub(crate) fn lose_missing(&self, kept: u64) -> u64 {
+    pub(crate) fn lose_missing(&self, kept: Volume) -> u64 {
         let mut state = self.state.lock();
-        let lost = kept.saturating_sub(state.spans() + self.awaiting());
+        let lost = kept.spans.saturating_sub(state.spans() + self.awaiting());
         state.lost += lost;
+        let records = kept
+            .records
+            .saturating_sub(state.records() + self.awaiting_records());
+        if records > 0 {
+            state.records_mut().lost += records;
+        }
         lost
     }
 
@@ -245,8 +336,10 @@ impl Delivery {
                 .iter()
                 .for_each(|place| ring.remove(place.place().position));
         }
-        self.backlog.lock().remove(sum.spans());
+        self.backlog.lock().remove(sum.spans() + sum.records());
         self.awaiting.fetch_sub(sum.spans(), Ordering::Relaxed);
+        self.awaiting_records
+            .fetch_sub(sum.records(), Ordering::Relaxed);
         {
             let mut state = self.state.lock();
             (state.position, state.skip) = position;

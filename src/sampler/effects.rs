@@ -1,11 +1,11 @@
 //! What a worker does around its decisions: write entries, let them take effect, save, make room.
 
-use super::batch::Batch;
+use super::batch::{Batch, RecordCounts};
 use super::evidence::Evidence;
 use super::owners::decide_name;
 use super::recovery::{FrameMark, seconds};
-use super::snapshot::{RestartPoint, Snapshot};
-use super::stats::{add, get, set};
+use super::snapshot::{RecordSums, RestartPoint, Snapshot};
+use super::stats::{RecordStats, add, get, set};
 use super::worker::Worker;
 use crate::log::{HEADROOM_PART, OnFull, OutFrame, ServiceId};
 use prost::Message;
@@ -15,6 +15,26 @@ use std::sync::atomic::Ordering;
 const SNAPSHOT_TICKS: u64 = 10;
 /// A cap is left with this much room, so that relief comes in stretches and not with each trace.
 const RELIEF_PART: u64 = 32;
+
+/// The ledger in log records.
+fn count_records(stats: &RecordStats, batch: &RecordCounts) {
+    let RecordCounts {
+        kept,
+        dropped,
+        dropped_pressure,
+        restored,
+    } = *batch;
+    add(&stats.kept, kept);
+    let (dropped_now, pressure_now) = (get(&stats.dropped), get(&stats.dropped_pressure));
+    let (all, pressure) = restored.take_off(dropped_now + dropped, pressure_now + dropped_pressure);
+    set(&stats.dropped, all);
+    set(&stats.dropped_pressure, pressure);
+    let settled = kept + dropped + dropped_pressure - restored.spans();
+    set(
+        &stats.undecided,
+        get(&stats.undecided).saturating_sub(settled),
+    );
+}
 
 impl Worker {
     /// Writes the batch and lets it take effect; `false` when it could not be written and waits.
@@ -57,8 +77,9 @@ impl Worker {
         let stats = &self.parts.stats;
         add(&stats.kept, batch.kept);
         for (_, gone) in &self.parts.gone {
-            gone.expire(batch.kept);
+            gone.expire(batch.volume());
         }
+        count_records(&stats.records, &batch.records);
         add(&stats.dropped, batch.dropped);
         add(&stats.dropped_pressure, batch.dropped_pressure);
         let (dropped, pressure) = (get(&stats.dropped), get(&stats.dropped_pressure));
@@ -156,6 +177,7 @@ impl Worker {
             not_routed: get(&stats.not_routed),
             expired: get(&stats.expired),
             filtered: get(&stats.filtered),
+            records: RecordSums::of(&stats.records),
             policies: self.parts.program.policy_names(),
             limits: self.limits.snapshot(),
             sketches: self

@@ -51,6 +51,8 @@ pub(crate) struct Decision {
     pub(crate) cached: bool,
     /// Of an amendment: what it brings back.
     pub(crate) amends: Option<Amends>,
+    /// The same of log records; nothing where none is.
+    pub(crate) amended_records: Amends,
 }
 
 /// Spans of an amendment that were dropped before.
@@ -64,6 +66,15 @@ pub(crate) struct Amends {
 impl Amends {
     pub(crate) fn spans(self) -> u64 {
         self.dropped + self.pressure
+    }
+
+    pub(crate) fn add(&mut self, under_pressure: bool, count: u32) {
+        let sum = if under_pressure {
+            &mut self.pressure
+        } else {
+            &mut self.dropped
+        };
+        *sum += u64::from(count);
     }
 
     /// Takes what is brought back off the two counters of dropped spans. Together they always have it; which of them does
@@ -88,6 +99,8 @@ pub(crate) struct Extent {
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) spans: u64,
+    /// Log records.
+    pub(crate) records: u64,
 }
 
 impl Extent {
@@ -96,6 +109,7 @@ impl Extent {
             first: places.first().map_or(0, |place| place.place().position),
             last: places.last().map_or(0, |place| place.place().position),
             spans: places.iter().map(|place| u64::from(place.spans())).sum(),
+            records: places.iter().map(|place| u64::from(place.records())).sum(),
         }
     }
 
@@ -106,6 +120,7 @@ impl Extent {
             first: place.position,
             last: address(place.position, place.offset),
             spans: u64::from(packed.spans()),
+            records: u64::from(packed.records()),
         }
     }
 }
@@ -114,7 +129,7 @@ impl Decision {
     /// The extent of a keep with these pieces.
     pub(crate) fn extent(&self, places: &[PackedRef]) -> Extent {
         match places {
-            [only] if self.evidence.is_of_mode() => Extent::of_piece(*only),
+            [only] if self.evidence.is_apart() => Extent::of_piece(*only),
             places => Extent::of(places),
         }
     }
@@ -142,6 +157,8 @@ const DROP: u8 = 2;
 const SNAPSHOT: u8 = 3;
 const LIMITS: u8 = 5;
 const UNDECIDED: u8 = 4;
+/// A drop with log records.
+const DROP_LOGS: u8 = 6;
 
 /// Appends the entry to a batch.
 pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) {
@@ -158,15 +175,18 @@ pub(crate) fn encode(entry: &Entry, out: &mut Vec<u8>) {
                 last = place.position;
                 put(out, u64::from(place.offset));
                 put(out, u64::from(place.length));
-                put(out, u64::from(packed.spans()));
+                put(out, u64::from(packed.raw()));
             }
         }
         Entry::Drop(decision, extent) => {
-            out.push(DROP);
+            out.push(if extent.records > 0 { DROP_LOGS } else { DROP });
             put_decision(decision, out);
             put(out, extent.first);
             put(out, extent.last.wrapping_sub(extent.first));
             put(out, extent.spans);
+            if extent.records > 0 {
+                put(out, extent.records);
+            }
         }
         Entry::Undecided(checkpoint) => {
             out.push(UNDECIDED);
@@ -192,6 +212,7 @@ const HAS_CHILD: u8 = 1;
 const HAS_GRANTS: u8 = 2;
 const CACHED: u8 = 4;
 const HAS_AMENDS: u8 = 8;
+const HAS_AMENDED_RECORDS: u8 = 16;
 
 fn flags(decision: &Decision) -> u8 {
     let bit = |set: bool, bit: u8| if set { bit } else { 0 };
@@ -199,6 +220,10 @@ fn flags(decision: &Decision) -> u8 {
         | bit(!decision.grants.is_empty(), HAS_GRANTS)
         | bit(decision.cached, CACHED)
         | bit(decision.amends.is_some(), HAS_AMENDS)
+        | bit(
+            decision.amended_records != Amends::default(),
+            HAS_AMENDED_RECORDS,
+        )
 }
 
 /// The two answers that are given most take a byte.
@@ -249,7 +274,8 @@ fn put_decision(decision: &Decision, out: &mut Vec<u8>) {
             .iter()
             .for_each(|threshold| put_grant(out, *threshold));
     }
-    if let Some(amends) = decision.amends {
+    let records = Some(decision.amended_records).filter(|records| *records != Amends::default());
+    for amends in decision.amends.iter().chain(&records) {
         put(out, amends.dropped);
         put(out, amends.pressure);
     }
@@ -345,10 +371,11 @@ impl<'a> Entries<'a> {
         };
         let amends = match flags & HAS_AMENDS {
             0 => None,
-            _ => Some(Amends {
-                dropped: self.number()?,
-                pressure: self.number()?,
-            }),
+            _ => Some(self.amends()?),
+        };
+        let amended_records = match flags & HAS_AMENDED_RECORDS {
+            0 => Amends::default(),
+            _ => self.amends()?,
         };
         Some(Decision {
             trace,
@@ -361,6 +388,14 @@ impl<'a> Entries<'a> {
             grants,
             cached: flags & CACHED != 0,
             amends,
+            amended_records,
+        })
+    }
+
+    fn amends(&mut self) -> Option<Amends> {
+        Some(Amends {
+            dropped: self.number()?,
+            pressure: self.number()?,
         })
     }
 
@@ -385,7 +420,7 @@ impl<'a> Entries<'a> {
                 let places = places.collect::<Option<_>>()?;
                 Some(Entry::Keep(decision, threshold, places))
             }
-            DROP => {
+            tag @ (DROP | DROP_LOGS) => {
                 let decision = self.decision()?;
                 let first = self.number()?;
                 let last = first.wrapping_add(self.number()?);
@@ -395,6 +430,10 @@ impl<'a> Entries<'a> {
                         first,
                         last,
                         spans: self.number()?,
+                        records: match tag {
+                            DROP => 0,
+                            _ => self.number()?,
+                        },
                     },
                 ))
             }
@@ -490,6 +529,7 @@ mod tests {
                         grants,
                         cached,
                         amends,
+                        amended_records: amends.unwrap_or_default(),
                     }
                 },
             )
@@ -522,8 +562,15 @@ mod tests {
                 proptest::collection::vec(place(), 0..5)
             )
                 .prop_map(|(d, threshold, refs)| Entry::Keep(d, threshold, refs)),
-            (decision(), any::<u64>(), any::<u64>(), any::<u64>())
-                .prop_map(|(d, first, last, spans)| Entry::Drop(d, Extent { first, last, spans })),
+            (decision(), any::<[u64; 4]>()).prop_map(|(d, [first, last, spans, records])| {
+                let extent = Extent {
+                    first,
+                    last,
+                    spans,
+                    records,
+                };
+                Entry::Drop(d, extent)
+            }),
             proptest::collection::vec(any::<u8>(), 0..40).prop_map(Entry::Snapshot),
             proptest::collection::vec(any::<u8>(), 0..40).prop_map(Entry::Limits),
             (any::<[u8; 16]>(), proptest::collection::vec(place(), 0..5)).prop_map(
@@ -568,6 +615,7 @@ mod tests {
             grants: vec![NEVER],
             cached: false,
             amends: None,
+            amended_records: Amends::default(),
         };
         let mut body = Vec::new();
         encode(
@@ -577,6 +625,7 @@ mod tests {
                     first: 1 << 50,
                     last: (1 << 50) + (1 << 34),
                     spans: 1 << 20,
+                    records: 0,
                 },
             ),
             &mut body,

@@ -38,11 +38,13 @@ pub enum Evidence {
     Head = 16,
     /// A piece of a service that is not sampled (`off`).
     Off = 17,
+    /// No decision: log records without a trace id.
+    Untraced = 18,
 }
 
 impl Evidence {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Complete,
         Self::Root,
         Self::Pressure,
@@ -60,6 +62,7 @@ impl Evidence {
         Self::MaxAge,
         Self::Head,
         Self::Off,
+        Self::Untraced,
     ];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
@@ -89,6 +92,7 @@ impl Evidence {
             Self::MaxAge => "max_age",
             Self::Head => "head",
             Self::Off => "off",
+            Self::Untraced => "untraced",
         }
     }
 
@@ -104,12 +108,13 @@ impl Evidence {
                 | Self::Filtered
                 | Self::Head
                 | Self::Off
+                | Self::Untraced
         )
     }
 
     /// The entry is of one piece alone, and its trace knows nothing of it.
     pub(crate) fn is_apart(self) -> bool {
-        self == Self::Filtered || self.is_of_mode()
+        matches!(self, Self::Filtered | Self::Untraced) || self.is_of_mode()
     }
 
     /// The mode of a service has decided.

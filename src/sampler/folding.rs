@@ -11,7 +11,7 @@ use super::service_modes::{Passage, ServiceModes};
 use super::skeletons::Skeletons;
 use super::stats::add;
 use super::worker::Worker;
-use crate::log::{FrameMeta, Ref, ServiceId};
+use crate::log::{FrameMeta, Ref, ServiceId, Signal};
 use crate::rules::{Facts, Features, State};
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,24 +25,37 @@ impl Worker {
         scanned: &Arc<Scanned>,
     ) {
         let new = position >= self.counted;
-        if !self.parts.sources.contains(&meta.source) {
+        if !self.parts.sources.feed(&meta) {
             if new {
-                add(&self.parts.stats.not_routed, u64::from(meta.spans));
-                add(&self.parts.stats.accepted, u64::from(meta.spans));
+                let (accepted, not_routed) = match meta.signal {
+                    Signal::Traces => (&self.parts.stats.accepted, &self.parts.stats.not_routed),
+                    Signal::Logs => {
+                        let records = &self.parts.stats.records;
+                        (&records.accepted, &records.not_routed)
+                    }
+                };
+                add(not_routed, u64::from(meta.spans));
+                add(accepted, u64::from(meta.spans));
             }
             return;
         }
         let replayed = position < self.replay_end;
         let spans_of = |piece: &ScannedPiece| u64::from(piece.taken);
         let spans = scanned.pieces.iter().map(spans_of).sum();
+        let signal = meta.signal;
         if new {
-            add(&self.parts.stats.accepted, spans);
+            let accepted = match signal {
+                Signal::Traces => &self.parts.stats.accepted,
+                Signal::Logs => &self.parts.stats.records.accepted,
+            };
+            add(accepted, spans);
         }
-        if new && self.parts.program.sees_spans() {
+        if new && signal == Signal::Traces && self.parts.program.sees_spans() {
             self.observe_spans(scanned);
         }
         if !replayed {
-            self.begin(position, crate::otlp::index(scanned.pieces.len()), spans);
+            let pieces = crate::otlp::index(scanned.pieces.len());
+            self.begin(position, signal, pieces, spans);
             self.warm(scanned);
             add(&self.parts.stats.texts_cut, u64::from(scanned.facts.cut()));
         }
@@ -52,7 +65,7 @@ impl Worker {
                 if self.coverage.covers(piece.trace, position, piece.offset) {
                     continue;
                 }
-                self.begin(position, 1, spans_of(piece));
+                self.begin(position, signal, 1, spans_of(piece));
             }
             self.piece(position, seconds(stamp), (piece, passage), scanned);
         }
@@ -63,9 +76,13 @@ impl Worker {
     }
 
     /// Pieces that no durable entry names yet.
-    fn begin(&mut self, position: u64, pieces: u32, spans: u64) {
+    fn begin(&mut self, position: u64, signal: Signal, pieces: u32, spans: u64) {
         self.undecided.add(position, pieces);
-        add(&self.parts.stats.undecided, spans);
+        let undecided = match signal {
+            Signal::Traces => &self.parts.stats.undecided,
+            Signal::Logs => &self.parts.stats.records.undecided,
+        };
+        add(undecided, spans);
     }
 
     fn piece(
@@ -80,7 +97,10 @@ impl Worker {
             offset: piece.offset,
             length: piece.length,
         };
-        let place = PackedRef::new(place, piece.taken);
+        let place = PackedRef::of(place, scanned.signal, piece.taken);
+        if scanned.signal == Signal::Logs && piece.trace.0 == 0 {
+            return self.settle_untraced(piece.trace, place, second);
+        }
         if piece.spans.is_empty() {
             return self.settle_filtered(piece.trace, place, second);
         }
@@ -165,10 +185,10 @@ impl Worker {
             let program = &self.parts.program;
             program.begin_piece(&mut skeleton.fold, words);
         }
-        self.parts.program.fold_piece(
+        self.parts.program.fold_leaves(
+            place.signal(),
             &self.parts.atoms,
-            &mut skeleton.fold,
-            words,
+            (&mut skeleton.fold, words),
             facts,
             (spans.clone(), piece.size.traces),
         );

@@ -7,13 +7,13 @@ use super::recovery::{Recovered, recover};
 use super::scanned::Scanned;
 use super::service_modes::ServiceModes;
 use super::settings::SamplerSettings;
+use super::sources::Sources;
 use super::stats::SamplerStats;
 use super::stop_signal::StopSignal;
 use super::worker::{Parts, Worker};
 use crate::clock::SharedClock;
 use crate::genai::Meter;
 use crate::log::{DecisionLog, Directory, Inlet, Log, LogError, Position, Services};
-use crate::otlp::SourceId;
 use crate::processors::Chain;
 use crate::rules::{Atoms, Program};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl OpenSampler {
         let position: Position = Arc::new(directory.cursor_file(&decide_name(&settings.id))?);
         let of = |name: &str| Ok(Arc::new(directory.cursor_file(name)?) as Position);
         let mut open = Self::over(settings, decisions, position, &of, exporters)?;
-        let counts = (open.recovered.snapshot.kept, open.decisions.end());
+        let counts = (open.recovered.snapshot.volume(), open.decisions.end());
         open.gone = give_up_exporters(directory, &open.settings.id, exporters, counts)?;
         Ok(open)
     }
@@ -170,7 +170,7 @@ impl OpenSampler {
         log: Arc<dyn Log<Scanned>>,
         program: Program,
         rules: u32,
-        sources: Vec<SourceId>,
+        sources: Sources,
     ) -> std::io::Result<Sampler> {
         let stats = Arc::new(SamplerStats::new(program.policy_names()));
         let stop = Arc::new(StopSignal::default());

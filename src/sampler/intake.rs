@@ -11,7 +11,9 @@ use crate::log::{
     Append, AppendError, Block, FRAME_HEADER, FrameMeta, Inlet, PIECE_HEADER, ServiceId, Services,
     Signal, write_piece_header,
 };
-use crate::otlp::{Accepted, Refusal, Scan, SourceId, Split, Submit, Submitted, scan, split};
+use crate::otlp::{
+    Accepted, CollectorSize, Refusal, Scan, SourceId, Split, Submit, Submitted, scan_as, split,
+};
 use crate::rules::{Atoms, Observer, ObserverScratch};
 use bytes::Bytes;
 use std::cell::RefCell;
@@ -82,10 +84,14 @@ impl Intake {
         self
     }
 
-    fn prepare(&self, source: SourceId, request: &[u8]) -> Result<Prepared, Refusal> {
+    fn prepare(
+        &self,
+        (source, signal): (SourceId, Signal),
+        request: &[u8],
+    ) -> Result<Prepared, Refusal> {
         let (scanned, facts) = SCRATCH.with_borrow_mut(|scratch| {
             let mut observer = Observer::new(&self.atoms, scratch);
-            let scanned = scan(request, &mut observer);
+            let scanned = scan_as(signal, request, &mut observer);
             (scanned, observer.finish())
         });
         let mut scanned = scanned.map_err(|error| Refusal::Malformed(error.to_string()))?;
@@ -98,7 +104,11 @@ impl Intake {
                 .unwrap_or_default(),
         };
         let services = services_of(request, &scanned, &self.services);
-        let tossed = Tossed::of(&self.modes, &mut scanned, &services);
+        // Log records meet the mode of their service when they are folded.
+        let tossed = match signal {
+            Signal::Traces => Tossed::of(&self.modes, &mut scanned, &services),
+            Signal::Logs => None,
+        };
         let mut prepared = Prepared {
             append: None,
             accepted,
@@ -114,7 +124,8 @@ impl Intake {
             prepared.losers = tossed.losers;
         }
         let facts = facts.reordered(&split.order);
-        let append = append_of(source, split, &self.atoms, |pieces| Scanned {
+        let append = append_of((source, signal), split, &self.atoms, |pieces| Scanned {
+            signal,
             pieces,
             facts,
         })?;
@@ -142,12 +153,17 @@ impl Intake {
         split
     }
 
-    async fn take(&self, source: SourceId, request: Bytes) -> Result<Accepted, Refusal> {
+    async fn take(
+        &self,
+        source: SourceId,
+        signal: Signal,
+        request: Bytes,
+    ) -> Result<Accepted, Refusal> {
         let Prepared {
             append,
             accepted,
             losers,
-        } = self.prepare(source, &request)?;
+        } = self.prepare((source, signal), &request)?;
         drop(request);
         if let Some(append) = append {
             match self.log.append(append).await {
@@ -162,14 +178,14 @@ impl Intake {
 }
 
 impl Submit for Intake {
-    fn submit(&self, source: SourceId, request: Bytes) -> Submitted<'_> {
-        Box::pin(self.take(source, request))
+    fn submit(&self, source: SourceId, signal: Signal, request: Bytes) -> Submitted<'_> {
+        Box::pin(self.take(source, signal, request))
     }
 }
 
 /// Fills the piece headers and makes the frame.
 fn append_of(
-    source: SourceId,
+    (source, signal): (SourceId, Signal),
     mut split: Split,
     atoms: &Atoms,
     attach: impl FnOnce(Vec<ScannedPiece>) -> Scanned,
@@ -209,7 +225,10 @@ fn append_of(
             spans,
             &body[..length as usize],
         );
-        let size = size_of_piece(&body[..length as usize], atoms);
+        let size = match signal {
+            Signal::Traces => size_of_piece(&body[..length as usize], atoms),
+            Signal::Logs => CollectorSize::default(),
+        };
         scanned.push(ScannedPiece {
             size,
             trace: piece.trace,
@@ -223,7 +242,7 @@ fn append_of(
     }
     let meta = FrameMeta {
         source,
-        signal: Signal::Traces,
+        signal,
         version: RECORD_VERSION,
         pieces: crate::otlp::index(scanned.len()),
         spans: crate::otlp::index(split.order.len()),

@@ -2,7 +2,7 @@
 
 use super::entry::{BatchMeta, Decision, Entries, Entry};
 use super::packed::PackedRef;
-use crate::log::{DecisionLog, FrameReader, ReadError, Ref};
+use crate::log::{DecisionLog, FrameReader, ReadError, Ref, Signal};
 use crate::otlp::TraceId;
 use std::collections::VecDeque;
 
@@ -24,11 +24,11 @@ impl Kept {
         &self.places
     }
 
-    /// Its pieces and the number of spans in each.
-    pub fn pieces(&self) -> impl Iterator<Item = (Ref, u32)> {
+    /// Its pieces, what they are of, and the number of spans or log records in each.
+    pub fn pieces(&self) -> impl Iterator<Item = (Ref, Signal, u32)> {
         self.places
             .iter()
-            .map(|place| (place.place(), place.spans()))
+            .map(|place| (place.place(), place.signal(), place.count()))
     }
 }
 

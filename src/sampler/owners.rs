@@ -3,7 +3,7 @@
 //! Such a position holds nothing. What its owner had not delivered, or not decided, counts as expired, and when the owner
 //! comes back it begins like a new one: an exporter at the end of the decision log, an instance at the end of the spans.
 
-use super::delivery::Delivery;
+use super::delivery::{Delivery, Volume};
 use super::recovery::recover;
 use super::snapshot::RestartPoint;
 use super::stats::SamplerStats;
@@ -51,7 +51,7 @@ pub(super) fn give_up_exporters(
     directory: &Directory,
     instance: &str,
     known: &[String],
-    (kept, end): (u64, u64),
+    (kept, end): (Volume, u64),
 ) -> Result<Vec<(String, Arc<Delivery>)>, LogError> {
     let mut gone = Vec::new();
     for exporter in exporters_besides(directory, instance, known) {
@@ -112,7 +112,7 @@ fn give_up(directory: &Directory, instance: &str) -> Result<Vec<GoneExporter>, L
     }
     let stats = Arc::new(SamplerStats::default());
     recovered.snapshot.count(&stats);
-    let counts = (recovered.snapshot.kept, decisions.end());
+    let counts = (recovered.snapshot.volume(), decisions.end());
     let exporters = give_up_exporters(directory, instance, &[], counts)?;
     let gone = exporters
         .into_iter()

@@ -3,7 +3,7 @@
 //! Such a piece opens no trace, joins none and is remembered by nobody. Its entry names it alone by its address, as those
 //! of filtered pieces do: other pieces of its trace may lie in the same frame.
 
-use super::entry::Decision;
+use super::entry::{Amends, Decision};
 use super::packed::PackedRef;
 use super::scanned::ScannedPiece;
 use super::service_modes::Passage;
@@ -33,6 +33,7 @@ impl Worker {
             grants: Vec::new(),
             cached: false,
             amends: None,
+            amended_records: Amends::default(),
         };
         if threshold.is_some() {
             let passed = self.parts.stats.passed(evidence);

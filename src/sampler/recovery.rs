@@ -126,11 +126,11 @@ pub(crate) fn recover(
         out.damaged += u64::from(!waiting.complete);
     }
     for delivery in deliveries.iter().filter(|delivery| delivery.is_new()) {
-        delivery.begin_after(out.snapshot.kept);
+        delivery.begin_after(out.snapshot.volume());
     }
     if out.damaged > 0 {
         for delivery in deliveries {
-            let spans = delivery.lose_missing(out.snapshot.kept);
+            let spans = delivery.lose_missing(out.snapshot.volume());
             tracing::error!(
                 position = delivery.name,
                 spans,
@@ -204,7 +204,7 @@ impl Recovered {
                     .filter(|delivery| delivery.state().awaits(place.position, keeps));
                 due.for_each(|delivery| delivery.expect(second, places));
                 keeps += 1;
-                self.take_amendment(place, &entry);
+                self.take_named(place, &entry);
             }
             if let Some((decision, extent, keep)) = entry.decision() {
                 let late = decision.is_of_piece(extent);
@@ -226,11 +226,14 @@ impl Recovered {
         }
     }
 
-    /// What an amendment brings back was dropped before.
-    fn take_amendment(&mut self, place: Place, entry: &Entry) {
+    /// A keep that covers just the pieces that it names. What an amendment brings back was dropped before.
+    fn take_named(&mut self, place: Place, entry: &Entry) {
         let Entry::Keep(decision, _, places) = entry else {
             return;
         };
+        if decision.evidence == Evidence::Untraced {
+            return self.coverage.add_pieces(decision.trace, places);
+        }
         let Some(amends) = decision.amends else {
             return;
         };
@@ -240,6 +243,12 @@ impl Recovered {
             ..
         } = &mut self.snapshot;
         (*dropped, *dropped_pressure) = amends.take_off(*dropped, *dropped_pressure);
+        let amends = decision.amended_records;
+        if amends.spans() > 0 {
+            let records = self.snapshot.records.get_or_insert_default();
+            (records.dropped, records.dropped_pressure) =
+                amends.take_off(records.dropped, records.dropped_pressure);
+        }
         let after = places.partition_point(|at| at.place().position < place.point.decide);
         let after = places.get(after..).unwrap_or_default();
         self.coverage.add_pieces(decision.trace, after);
@@ -256,7 +265,12 @@ impl Recovered {
     }
 
     fn cover(&mut self, place: Place, decision: &Decision, extent: Extent) {
-        if extent.last < place.point.decide || decision.evidence == Evidence::Amendment {
+        let named = match decision.evidence {
+            Evidence::Amendment => true,
+            Evidence::Untraced => !decision.is_of_piece(extent),
+            _ => false,
+        };
+        if extent.last < place.point.decide || named {
             return;
         }
         if decision.is_of_piece(extent) {
@@ -264,6 +278,19 @@ impl Recovered {
         } else {
             self.coverage.add(decision.trace, extent);
         }
+    }
+
+    fn count_records(&mut self, decision: &Decision, extent: Extent, keep: bool) {
+        if extent.records == 0 {
+            return;
+        }
+        let records = self.snapshot.records.get_or_insert_default();
+        let counter = match (keep, decision.evidence) {
+            (true, _) => &mut records.kept,
+            (false, Evidence::Pressure) => &mut records.dropped_pressure,
+            (false, _) => &mut records.dropped,
+        };
+        *counter += extent.records;
     }
 
     /// `threshold` is that of a keep.
@@ -287,7 +314,8 @@ impl Recovered {
             (false, _) => &mut self.snapshot.dropped,
         };
         *counter += extent.spans;
-        if decision.evidence.is_of_mode() {
+        self.count_records(decision, extent, keep);
+        if decision.evidence.is_apart() {
             self.cover(place, decision, extent);
             return;
         }

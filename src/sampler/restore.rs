@@ -13,8 +13,8 @@ use super::recovery::seconds;
 use super::scanned::{ScannedPiece, services_of};
 use super::stats::add;
 use super::worker::Worker;
-use crate::log::{Fed, Ref, pieces};
-use crate::otlp::{Scan, TraceId, Trusting, scan};
+use crate::log::{Fed, Ref, Signal, pieces};
+use crate::otlp::{Scan, TraceId, Trusting, scan_as};
 use crate::rules::{Facts, Fold, State, Verdict};
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ impl Worker {
         if self.parts.settings.late_evidence.is_empty() {
             return false;
         }
-        let Some(verdict) = self.evidence_of(piece, facts) else {
+        let Some(verdict) = self.evidence_of(place.signal(), piece, facts) else {
             return false;
         };
         let owner = self.owner_of(piece);
@@ -58,7 +58,7 @@ impl Worker {
         let Some(left) = left else {
             return false;
         };
-        let (mut places, amends) = self.still_there(piece.trace, &left);
+        let (mut places, amends, amended_records) = self.still_there(piece.trace, &left);
         let missing = left.spans.saturating_sub(amends.spans());
         places.push(place);
         let decision = Decision {
@@ -72,6 +72,7 @@ impl Worker {
             grants: Vec::new(),
             cached: false,
             amends: Some(amends),
+            amended_records,
         };
         let stats = &self.parts.stats;
         stats.count_decision(verdict.policy, true, Evidence::Amendment);
@@ -88,13 +89,14 @@ impl Worker {
     }
 
     /// Asks the policies over a late piece alone; `None` when it changes nothing.
-    fn evidence_of(&self, piece: &ScannedPiece, facts: &Facts) -> Option<Verdict> {
+    fn evidence_of(&self, signal: Signal, piece: &ScannedPiece, facts: &Facts) -> Option<Verdict> {
         let program = &self.parts.program;
         let (mut fold, mut words) = (Fold::default(), vec![0; program.state_words()]);
         let spans = piece.spans.start as usize..piece.spans.end as usize;
         let (atoms, bytes) = (&self.parts.atoms, piece.size.traces);
         let features = program.features_of(atoms, facts, spans.clone());
-        program.fold_piece(atoms, &mut fold, &mut words, facts, (spans, bytes));
+        let state = (&mut fold, &mut words[..]);
+        program.fold_leaves(signal, atoms, state, facts, (spans, bytes));
         let state = State {
             trace: piece.trace,
             fold: &fold,
@@ -118,7 +120,11 @@ impl Worker {
         // Nobody had held the old pieces.
         self.hold();
         let amends = decision.amends.unwrap_or_default();
+        let records = decision.amended_records;
         self.batch.kept += amends.spans() + u64::from(late.spans());
+        self.batch.records.kept += records.spans() + u64::from(late.records());
+        self.batch.records.restored.dropped += records.dropped;
+        self.batch.records.restored.pressure += records.pressure;
         self.batch.restored.dropped += amends.dropped;
         self.batch.restored.pressure += amends.pressure;
         self.batch.last = self.batch.last.max(late.place().position);
@@ -127,7 +133,7 @@ impl Worker {
     }
 
     /// Pieces that retention has not taken, and what dropped them.
-    fn still_there(&mut self, trace: TraceId, left: &Left) -> (Vec<PackedRef>, Amends) {
+    fn still_there(&mut self, trace: TraceId, left: &Left) -> (Vec<PackedRef>, Amends, Amends) {
         let start = self.parts.log.start();
         let most = self.max_pieces as usize - 1;
         let mut places = match &left.places {
@@ -143,16 +149,13 @@ impl Worker {
         if places.len() > most || spans > left.spans {
             places.clear();
         }
-        let mut amends = Amends::default();
+        let (mut amends, mut records) = (Amends::default(), Amends::default());
         for place in &places {
-            let sum = if left.under_pressure(place.place()) {
-                &mut amends.pressure
-            } else {
-                &mut amends.dropped
-            };
-            *sum += u64::from(place.spans());
+            let pressure = left.under_pressure(place.place());
+            amends.add(pressure, place.spans());
+            records.add(pressure, place.records());
         }
-        (places, amends)
+        (places, amends, records)
     }
 
     /// Finds the pieces of a trace in the frames from `first` to `last`; none when these lie too far apart.
@@ -172,7 +175,7 @@ impl Worker {
                     meta,
                     attachment,
                     ..
-                } if self.parts.sources.contains(&meta.source) => {
+                } if self.parts.sources.feed(&meta) => {
                     let modes = &self.parts.modes;
                     let own = |p: &&ScannedPiece| p.trace == trace && modes.of(p.service).is_none();
                     let its = attachment.pieces.iter().filter(own);
@@ -182,7 +185,7 @@ impl Worker {
                             offset: piece.offset,
                             length: piece.length,
                         };
-                        PackedRef::new(place, piece.taken)
+                        PackedRef::of(place, meta.signal, piece.taken)
                     }));
                 }
                 Fed::Stored {
@@ -190,9 +193,9 @@ impl Worker {
                     meta,
                     body,
                     ..
-                } if self.parts.sources.contains(&meta.source) => {
+                } if self.parts.sources.feed(&meta) => {
                     for piece in pieces(&body).flatten() {
-                        let scanned = scan(&piece.body, &mut Trusting).ok();
+                        let scanned = scan_as(meta.signal, &piece.body, &mut Trusting).ok();
                         let own = |scan: &Scan| {
                             scan.traces().next() == Some(trace)
                                 && self.at_the_tail(&piece.body, scan)
@@ -203,7 +206,7 @@ impl Worker {
                                 offset: piece.offset,
                                 length: u32::try_from(piece.body.len()).unwrap_or(u32::MAX),
                             };
-                            out.push(PackedRef::new(place, piece.spans));
+                            out.push(PackedRef::of(place, meta.signal, piece.spans));
                         }
                     }
                 }
@@ -226,13 +229,14 @@ impl Worker {
 
     /// The processors leave nothing of the piece: it was settled alone, and not dropped.
     fn is_filtered(&mut self, trace: TraceId, place: PackedRef) -> bool {
-        if self.parts.front.is_empty() {
+        if self.parts.front.is_empty() || place.signal() == Signal::Logs {
             return false;
         }
         let Ok(bytes) = self.parts.log.read(place.place(), trace) else {
             return false;
         };
         let (front, atoms) = (&self.parts.front, &self.parts.atoms);
-        see(&bytes, front, atoms, &mut self.scratch).is_some_and(|seen| seen.facts.len() == 0)
+        see((place.signal(), &bytes), front, atoms, &mut self.scratch)
+            .is_some_and(|seen| seen.facts.len() == 0)
     }
 }

@@ -4,8 +4,8 @@
 use super::front::{Seen, see};
 use crate::log::{ServiceId, Services, pieces, record_piece};
 use crate::otlp::{
-    CollectorSize, RecordPiece, Scan, TraceId, Trusting, collector_size, only_trace, record_pieces,
-    scan,
+    CollectorSize, RecordPiece, Scan, Signal, TraceId, Trusting, collector_size, only_trace,
+    record_pieces, scan_as,
 };
 use crate::processors::Chain;
 use crate::rules::{Atoms, Facts, ObserverScratch};
@@ -35,6 +35,8 @@ pub(crate) struct ScannedPiece {
 /// All pieces of one frame.
 #[derive(Debug, Default, PartialEq)]
 pub struct Scanned {
+    /// What the pieces' spans are.
+    pub(crate) signal: Signal,
     pub(crate) pieces: Vec<ScannedPiece>,
     pub(crate) facts: Facts,
 }
@@ -46,8 +48,12 @@ impl Scanned {
     }
 
     /// Scans a stored frame again, behind the processors of `front`. Pieces that are damaged are left out; how many.
-    pub(crate) fn from_stored(body: &Bytes, with: &mut Scanning<'_>) -> (Self, u64) {
+    pub(crate) fn from_stored(
+        (signal, body): (Signal, &Bytes),
+        with: &mut Scanning<'_>,
+    ) -> (Self, u64) {
         let (mut out, mut damaged) = (Self::default(), 0);
+        out.signal = signal;
         for piece in pieces(body) {
             let taken = piece.is_ok_and(|piece| {
                 let (offset, partition) = (piece.offset, piece.partition);
@@ -58,8 +64,8 @@ impl Scanned {
         (out, damaged)
     }
 
-    /// Scans a record of a shared log. Also the pieces that others lie between: these are cut out when they are
-    /// read. `None`: it is no OTLP.
+    /// Scans a record of a shared log, which holds spans. Also the pieces that others lie between: these are cut out when
+    /// they are read. `None`: it is no OTLP.
     pub(crate) fn from_record(
         record: &Bytes,
         with: &mut Scanning<'_>,
@@ -88,9 +94,9 @@ impl Scanned {
         found: Option<&RecordPiece>,
         with: &mut Scanning<'_>,
     ) -> bool {
-        let scanned = scan(body, &mut Trusting).ok();
+        let scanned = scan_as(self.signal, body, &mut Trusting).ok();
         let trace = scanned.as_ref().and_then(|scan| scan.traces().next());
-        let seen = see(body, with.front, with.atoms, with.scratch);
+        let seen = see((self.signal, body), with.front, with.atoms, with.scratch);
         let (Some(scanned), Some(trace), Some(Seen { facts, size })) = (scanned, trace, seen)
         else {
             return false;

@@ -91,6 +91,8 @@ pub struct SamplerSettings {
     /// Policies (by their index) that bring a dropped trace back when a late piece matches; none with [`Self::strict`] and
     /// [`Self::span_ingest`].
     pub late_evidence: Vec<u16>,
+    /// Log records without a trace id are kept.
+    pub keep_untraced: bool,
     /// A trace with more spans is decided on what it has.
     pub max_trace_spans: u32,
     /// A trace with more payload bytes is decided on what it has.

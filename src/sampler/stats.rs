@@ -8,6 +8,25 @@ use super::histogram::Histogram;
 use crate::rules::Vote;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The ledger's numbers in log records: as those in spans.
+#[derive(Debug, Default)]
+pub struct RecordStats {
+    /// Read from the log by this instance's owner.
+    pub accepted: AtomicU64,
+    /// In keep entries.
+    pub kept: AtomicU64,
+    /// In drop entries, but for those under pressure.
+    pub dropped: AtomicU64,
+    /// In drop entries with the evidence `pressure`.
+    pub dropped_pressure: AtomicU64,
+    /// Of receivers whose logs do not feed this pipeline.
+    pub not_routed: AtomicU64,
+    /// Undecided when the instance had left the config.
+    pub expired: AtomicU64,
+    /// Of traces that are not decided, or whose entry is not in the log yet.
+    pub undecided: AtomicU64,
+}
+
 /// Counters and gauges of one sampler instance; spans unless the name says otherwise.
 #[derive(Debug, Default)]
 pub struct SamplerStats {
@@ -31,6 +50,8 @@ pub struct SamplerStats {
     pub expired: AtomicU64,
     /// Of traces that are not decided, or whose entry is not in the log yet.
     pub undecided: AtomicU64,
+    /// The same in log records.
+    pub records: RecordStats,
     /// Undecided traces.
     pub undecided_traces: AtomicU64,
     /// Bytes of skeletons.

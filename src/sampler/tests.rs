@@ -8,12 +8,13 @@ use crate::log::{
     Directory, Durability, Inlet as _, Log as _, LogSettings, MemorySettings, OnFull, OpenAt,
     Services, SpanLog, StoreKind,
 };
-use crate::otlp::{SourceId, Submit, TraceId};
+use crate::otlp::{Signal, SourceId, Submit, TraceId};
 use crate::processors::Chain;
 use crate::rules::{
     AtomsBuilder, Compiler, PolicyKind, PolicySpec, Program, Semantics, StatusCode, TextKeys,
     ValueIds, fingerprint, layout,
 };
+use opentelemetry_proto::tonic::logs::v1::{LogRecord, LogsData, ResourceLogs, ScopeLogs};
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status, TracesData};
 use proptest::prelude::*;
 use prost::Message;
@@ -27,6 +28,7 @@ mod budgets;
 mod calls;
 mod front;
 mod late_evidence;
+mod logs;
 mod long_traces;
 mod long_waits;
 mod service_modes;
@@ -102,8 +104,40 @@ fn text_keys() -> TextKeys {
     TextKeys::new(Dialects::with("").unwrap().text_keys())
 }
 
+fn settings_of_rig() -> SamplerSettings {
+    SamplerSettings {
+        id: "traces".into(),
+        decision_wait: WAIT,
+        decision_wait_after_root: None,
+        idle: None,
+        early_keep: false,
+        late_window: WINDOW,
+        late_evidence: vec![],
+        keep_untraced: true,
+        max_trace_spans: 1000,
+        max_trace_bytes: u64::MAX,
+        skeleton_cap: 32 << 20,
+        sharers: Sharers::default(),
+        memory_cap: 8 << 20,
+        num_traces: None,
+        span_ingest: false,
+        strict: None,
+        llm_metrics: false,
+        decide_at_stop: false,
+        drop_at_stop: false,
+    }
+}
+
 fn source() -> SourceId {
     SourceId::of("otlp")
+}
+
+/// Its spans and its log records.
+fn sources() -> Sources {
+    Sources {
+        traces: vec![source()],
+        logs: vec![source()],
+    }
 }
 
 impl Rig {
@@ -156,26 +190,7 @@ impl Rig {
         );
         let program = program.link(atoms.bits());
         let directory = Directory::open(settings).unwrap();
-        let mut sampler = SamplerSettings {
-            id: "traces".into(),
-            decision_wait: WAIT,
-            decision_wait_after_root: None,
-            idle: None,
-            early_keep: false,
-            late_window: WINDOW,
-            late_evidence: vec![],
-            max_trace_spans: 1000,
-            max_trace_bytes: u64::MAX,
-            skeleton_cap: 32 << 20,
-            sharers: Sharers::default(),
-            memory_cap: 8 << 20,
-            num_traces: None,
-            span_ingest: false,
-            strict: None,
-            llm_metrics: false,
-            decide_at_stop: false,
-            drop_at_stop: false,
-        };
+        let mut sampler = settings_of_rig();
         change(&mut sampler);
         let (wait, idle) = (sampler.decision_wait, sampler.idle);
         let open = OpenSampler::open(&directory, sampler, &["sink".into()]).unwrap();
@@ -206,7 +221,7 @@ impl Rig {
         };
         let sampler = open
             .with_front(front.clone())
-            .start(&shared, log.clone(), program.clone(), rules, vec![source()])
+            .start(&shared, log.clone(), program.clone(), rules, sources())
             .unwrap();
         let intake = Intake::new(atoms.clone(), services.clone(), log.clone(), PARTITIONS)
             .with_modes(modes.clone());
@@ -244,9 +259,29 @@ impl Rig {
 
     fn send_all(&self, resource_spans: Vec<ResourceSpans>) {
         let request = TracesData { resource_spans };
+        let answer = self.runtime.block_on(self.intake.submit(
+            source(),
+            Signal::Traces,
+            request.encode_to_vec().into(),
+        ));
+        assert_eq!(answer.unwrap().rejected, 0);
+    }
+
+    fn send_logs(&self, log_records: Vec<LogRecord>) {
+        let scope_logs = vec![ScopeLogs {
+            log_records,
+            ..Default::default()
+        }];
+        let request = LogsData {
+            resource_logs: vec![ResourceLogs {
+                scope_logs,
+                ..Default::default()
+            }],
+        };
+        let bytes = request.encode_to_vec().into();
         let answer = self
             .runtime
-            .block_on(self.intake.submit(source(), request.encode_to_vec().into()));
+            .block_on(self.intake.submit(source(), Signal::Logs, bytes));
         assert_eq!(answer.unwrap().rejected, 0);
     }
 
@@ -266,8 +301,9 @@ impl Rig {
         for _ in 0..2_000 {
             let stats = &self.sampler.stats;
             let time = stats::get(&stats.log_time);
+            let records = stats::get(&stats.records.accepted);
             if time / SECOND >= now / SECOND
-                && stats::get(&stats.accepted) >= self.log.stats().spans
+                && stats::get(&stats.accepted) + records >= self.log.stats().spans
             {
                 return;
             }
@@ -314,7 +350,7 @@ impl Rig {
         drop((reader, sampler));
         let checked = Checked {
             id: "traces",
-            sources: vec![source()],
+            sources: sources(),
             program: &program,
             rules,
             layout: layout([rules]),

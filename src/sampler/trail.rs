@@ -24,12 +24,12 @@ impl Step {
             bytes: [0; LONGEST],
             length: 0,
         };
-        let spans = place.spans();
+        let count = place.raw();
         let place = place.place();
         step.put(place.position.wrapping_sub(last));
         step.put(u64::from(place.offset));
         step.put(u64::from(place.length));
-        step.put(u64::from(spans));
+        step.put(u64::from(count));
         step
     }
 

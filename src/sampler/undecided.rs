@@ -183,6 +183,8 @@ impl Worker {
             }
             self.named.add(place.place().position, 1);
             add(&self.parts.stats.undecided, u64::from(place.spans()));
+            let records = &self.parts.stats.records;
+            add(&records.undecided, u64::from(place.records()));
         }
         let pieces = u32::try_from(waiting.places.len()).unwrap_or(u32::MAX);
         skeletons.named.name(slot, waiting.base, pieces, second + 1);
@@ -215,7 +217,8 @@ impl Worker {
                 program.begin_piece(fold, words);
             }
             let spans = 0..facts.len() as usize;
-            program.fold_piece(atoms, fold, words, &facts, (spans.clone(), size.traces));
+            let leaves = (spans.clone(), size.traces);
+            program.fold_leaves(place.signal(), atoms, (fold, words), &facts, leaves);
             program.fold_features(atoms, &mut features, &facts, spans);
         }
         features
@@ -224,6 +227,6 @@ impl Worker {
     fn seen(&mut self, trace: TraceId, place: PackedRef) -> Option<Seen> {
         let bytes = self.parts.log.read(place.place(), trace).ok()?;
         let (front, atoms) = (&self.parts.front, &self.parts.atoms);
-        see(&bytes, front, atoms, &mut self.scratch)
+        see((place.signal(), &bytes), front, atoms, &mut self.scratch)
     }
 }

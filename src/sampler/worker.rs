@@ -19,6 +19,7 @@ use super::scanned::{Scanned, Scanning};
 use super::service_modes::ServiceModes;
 use super::settings::SamplerSettings;
 use super::skeletons::Skeletons;
+use super::sources::Sources;
 use super::stats::{SamplerStats, add, set};
 use super::stop_signal::StopSignal;
 use super::strict::Blocked;
@@ -28,7 +29,6 @@ use crate::genai::Meter;
 use crate::log::{
     Account, DecisionLog, Fed, FrameMeta, Log, Position, RECORD, ServiceId, Services, record_piece,
 };
-use crate::otlp::SourceId;
 use crate::processors::Chain;
 use crate::rules::{Atoms, Limits, ObserverScratch, Percentiles, Program, Seen};
 use bytes::Bytes;
@@ -41,7 +41,7 @@ use std::time::Duration;
 pub(crate) struct Parts {
     pub(crate) settings: SamplerSettings,
     /// Receivers that feed this pipeline.
-    pub(crate) sources: Vec<SourceId>,
+    pub(crate) sources: Sources,
     pub(crate) program: Program,
     pub(crate) rules: u32,
     /// What the words of a state mean.
@@ -227,7 +227,7 @@ impl Worker {
                 attachment,
             } => {
                 self.advance(stamp);
-                let scanned = if self.parts.sources.contains(&meta.source) {
+                let scanned = if self.parts.sources.feed(&meta) {
                     self.behind_front(position, attachment)
                 } else {
                     attachment
@@ -272,7 +272,7 @@ impl Worker {
             scratch: &mut self.scratch,
         };
         if meta.version != RECORD {
-            let (scanned, damaged) = Scanned::from_stored(body, with);
+            let (scanned, damaged) = Scanned::from_stored((meta.signal, body), with);
             add(&self.parts.stats.damaged, damaged);
             return scanned;
         }

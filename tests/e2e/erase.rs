@@ -51,7 +51,9 @@ async fn an_erased_trace_is_nowhere_and_all_others_are_delivered() {
         let spans = if trace == undecided { 1 } else { 3 };
         assert_eq!(code, Some(0), "{printed}");
         assert!(
-            printed.contains(&format!("{spans} spans in {spans} pieces erased")),
+            printed.contains(&format!(
+                "{spans} spans and log records in {spans} pieces erased"
+            )),
             "{printed}"
         );
         assert!(!prompt_is_in(&log, trace), "{trace}");

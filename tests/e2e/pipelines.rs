@@ -1,5 +1,6 @@
 //! The files below `pipelines/` and the repository's own `config.yaml` are valid, start, and deliver a failed trace.
 
+use crate::logs::{evaluation, logs, record, send_logs};
 use crate::support::daemon::{Place, run_to_end};
 use crate::support::ports;
 use crate::support::sender::{get, send_grpc};
@@ -7,7 +8,7 @@ use crate::support::sink::Sink;
 use crate::support::spans::{assert_same, flatten};
 use crate::support::texts::of_spans;
 use crate::support::traffic::request;
-use crate::support::wait::until;
+use crate::support::wait::{until, until_async};
 use http::StatusCode;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -142,6 +143,7 @@ fn every_file_has_a_test() {
         [
             "collector-user.yaml",
             "judge.yaml",
+            "late-scores.yaml",
             "llm-gateway.yaml",
             "minimal.yaml",
             // Started in tests/kafka, which has a broker.
@@ -191,4 +193,38 @@ async fn judge() {
     let shown = prompts(&judge);
     assert_eq!(shown.len(), 2);
     assert!(shown.iter().all(|text| text.starts_with("问题 10: word")));
+}
+
+/// A trace that nothing keeps comes back with the log record of its call and the one that judges it.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_scores() {
+    let sink = Sink::http();
+    let place = Place::with_file(&file("pipelines/late-scores.yaml"), |place| {
+        [own_ports(place), own_directory(place)].concat()
+    });
+    let place = place.environment("OTLP_ENDPOINT", format!("http://127.0.0.1:{}", sink.port()));
+    let (code, printed) = run_to_end(&mut place.command("validate"));
+    assert_eq!(code, Some(0), "{printed}");
+    let mut daemon = place.start().await;
+    let sound = [request(11..12, 0), request(11..12, 1)];
+    for request in &sound {
+        send_grpc(daemon.grpc, request.clone()).await;
+    }
+    let records = vec![record(1, Some(11)), record(2, None)];
+    send_logs(&daemon, 0, logs(records)).await;
+    until_async("the trace is dropped", async || {
+        let page = get(daemon.metrics, "/metrics").await;
+        let dropped = "state=\"dropped\"} 2";
+        page.is_some_and(|(_, page)| page.lines().any(|line| line.ends_with(dropped)))
+    })
+    .await;
+    send_logs(&daemon, 0, logs(vec![evaluation(3, 11, 0.9)])).await;
+    until("the trace is at the sink", || {
+        sink.count() >= 2 && sink.records().len() >= 2
+    })
+    .await;
+    assert!(daemon.terminate().await.0.success());
+    assert_same(&flatten(&sound), &sink.spans(), "the judged trace");
+    let expected = [record(1, Some(11)), evaluation(3, 11, 0.9)];
+    assert_eq!(sink.records(), expected);
 }

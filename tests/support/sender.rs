@@ -48,7 +48,17 @@ pub(crate) async fn send_json(port: u16, body: Vec<u8>) {
 }
 
 async fn post(port: u16, kind: &str, body: Vec<u8>) -> (StatusCode, Bytes) {
-    let uri = format!("http://127.0.0.1:{port}/v1/traces");
+    post_to(port, "/v1/traces", kind, body).await
+}
+
+/// POST of any path.
+pub(crate) async fn post_to(
+    port: u16,
+    path: &str,
+    kind: &str,
+    body: Vec<u8>,
+) -> (StatusCode, Bytes) {
+    let uri = format!("http://127.0.0.1:{port}{path}");
     let request = Request::builder()
         .method(Method::POST)
         .uri(uri)

@@ -8,12 +8,25 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::routing::post;
 use http::{HeaderMap, StatusCode};
+use opentelemetry_proto::tonic::collector::logs::v1::logs_service_server::{
+    LogsService, LogsServiceServer,
+};
+use opentelemetry_proto::tonic::collector::logs::v1::{
+    ExportLogsServiceRequest, ExportLogsServiceResponse,
+};
+use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::{
+    MetricsService, MetricsServiceServer,
+};
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+};
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
     TraceService, TraceServiceServer,
 };
 use opentelemetry_proto::tonic::collector::trace::v1::{
     ExportTraceServiceRequest, ExportTraceServiceResponse,
 };
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use parking_lot::Mutex;
 use prost::Message;
 use std::io::Read;
@@ -45,6 +58,8 @@ enum Protocol {
 #[derive(Debug, Default)]
 struct Recorded {
     requests: Vec<ExportTraceServiceRequest>,
+    logs: Vec<ExportLogsServiceRequest>,
+    metrics: Vec<ExportMetricsServiceRequest>,
     refused: usize,
 }
 
@@ -166,6 +181,22 @@ impl Sink {
             .sum()
     }
 
+    /// Every log record that was taken, in the order of their times.
+    pub(crate) fn records(&self) -> Vec<LogRecord> {
+        let recorded = self.shared.recorded.lock();
+        let resources = recorded.logs.iter().flat_map(|logs| &logs.resource_logs);
+        let scopes = resources.flat_map(|resource| &resource.scope_logs);
+        let records = scopes.flat_map(|scope| scope.log_records.iter().cloned());
+        let mut records: Vec<_> = records.collect();
+        records.sort_by_key(|record| record.time_unix_nano);
+        records
+    }
+
+    /// Every request of metrics that was taken.
+    pub(crate) fn metrics(&self) -> Vec<ExportMetricsServiceRequest> {
+        self.shared.recorded.lock().metrics.clone()
+    }
+
     pub(crate) fn refused(&self) -> usize {
         self.shared.recorded.lock().refused
     }
@@ -195,6 +226,28 @@ impl Shared {
 }
 
 #[tonic::async_trait]
+impl LogsService for Shared {
+    async fn export(
+        &self,
+        request: Request<ExportLogsServiceRequest>,
+    ) -> Result<Response<ExportLogsServiceResponse>, Status> {
+        self.recorded.lock().logs.push(request.into_inner());
+        Ok(Response::new(ExportLogsServiceResponse::default()))
+    }
+}
+
+#[tonic::async_trait]
+impl MetricsService for Shared {
+    async fn export(
+        &self,
+        request: Request<ExportMetricsServiceRequest>,
+    ) -> Result<Response<ExportMetricsServiceResponse>, Status> {
+        self.recorded.lock().metrics.push(request.into_inner());
+        Ok(Response::new(ExportMetricsServiceResponse::default()))
+    }
+}
+
+#[tonic::async_trait]
 impl TraceService for Shared {
     async fn export(
         &self,
@@ -210,11 +263,21 @@ impl TraceService for Shared {
 async fn serve(protocol: Protocol, listener: tokio::net::TcpListener, shared: Shared) {
     match protocol {
         Protocol::Grpc => {
+            let logs = LogsServiceServer::new(shared.clone())
+                .accept_compressed(CompressionEncoding::Gzip)
+                .accept_compressed(CompressionEncoding::Zstd);
+            let metrics = MetricsServiceServer::new(shared.clone())
+                .accept_compressed(CompressionEncoding::Gzip)
+                .accept_compressed(CompressionEncoding::Zstd)
+                .max_decoding_message_size(64 << 20);
             let service = TraceServiceServer::new(shared)
                 .accept_compressed(CompressionEncoding::Gzip)
                 .accept_compressed(CompressionEncoding::Zstd)
                 .max_decoding_message_size(64 << 20);
-            let server = tonic::transport::Server::builder().add_service(service);
+            let server = tonic::transport::Server::builder()
+                .add_service(service)
+                .add_service(logs)
+                .add_service(metrics);
             server
                 .serve_with_incoming(TcpIncoming::from(listener))
                 .await
@@ -223,6 +286,8 @@ async fn serve(protocol: Protocol, listener: tokio::net::TcpListener, shared: Sh
         Protocol::Http => {
             let router = Router::new()
                 .route("/v1/traces", post(take_http))
+                .route("/v1/logs", post(take_http_logs))
+                .route("/v1/metrics", post(take_http_metrics))
                 .with_state(shared);
             axum::serve(listener, router).await.unwrap();
         }
@@ -234,19 +299,35 @@ async fn take_http(
     headers: HeaderMap,
     body: Bytes,
 ) -> (StatusCode, Vec<u8>) {
-    let body = match headers
-        .get("content-encoding")
-        .map(|value| value.to_str().unwrap())
-    {
-        None => body.to_vec(),
-        Some("gzip") => gunzip(&body),
-        Some("zstd") => zstd::bulk::decompress(&body, 64 << 20).unwrap(),
-        Some(other) => panic!("an exporter sent {other}"),
-    };
+    let body = plain(&headers, &body);
     let request = ExportTraceServiceRequest::decode(body.as_slice()).unwrap();
     match shared.take(request).await {
         true => (StatusCode::OK, Vec::new()),
         false => (StatusCode::SERVICE_UNAVAILABLE, Vec::new()),
+    }
+}
+
+async fn take_http_logs(State(shared): State<Shared>, headers: HeaderMap, body: Bytes) {
+    let body = plain(&headers, &body);
+    let request = ExportLogsServiceRequest::decode(body.as_slice()).unwrap();
+    shared.recorded.lock().logs.push(request);
+}
+
+async fn take_http_metrics(State(shared): State<Shared>, headers: HeaderMap, body: Bytes) {
+    let body = plain(&headers, &body);
+    let request = ExportMetricsServiceRequest::decode(body.as_slice()).unwrap();
+    shared.recorded.lock().metrics.push(request);
+}
+
+fn plain(headers: &HeaderMap, body: &Bytes) -> Vec<u8> {
+    match headers
+        .get("content-encoding")
+        .map(|value| value.to_str().unwrap())
+    {
+        None => body.to_vec(),
+        Some("gzip") => gunzip(body),
+        Some("zstd") => zstd::bulk::decompress(body, 64 << 20).unwrap(),
+        Some(other) => panic!("an exporter sent {other}"),
     }
 }
 

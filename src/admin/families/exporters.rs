@@ -2,8 +2,9 @@
 
 use super::seconds_between;
 use crate::admin::inventory::{
-    AWAITING, FAILED_SPANS, FAILURES, IN_FLIGHT, LAG_BYTES, LAG_SECONDS, LAST_ERROR,
-    REJECTED_SPANS, RETRIES, SENT_SPANS,
+    AWAITING, FAILED_POINTS, FAILED_RECORDS, FAILED_SPANS, FAILURES, IN_FLIGHT, LAG_BYTES,
+    LAG_SECONDS, LAST_ERROR, REJECTED_POINTS, REJECTED_RECORDS, REJECTED_SPANS, RETRIES,
+    SENT_POINTS, SENT_RECORDS, SENT_SPANS,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::{SamplerSource, Sources};
@@ -16,6 +17,12 @@ pub(super) fn fill(page: &Page, sources: &Sources, samplers: &[SamplerSource], n
         page.count(&SENT_SPANS, &[id], counts.sent_spans);
         page.count(&FAILED_SPANS, &[id], counts.failed_spans);
         page.count(&REJECTED_SPANS, &[id], counts.rejected_spans);
+        page.count(&SENT_RECORDS, &[id], counts.sent_records);
+        page.count(&FAILED_RECORDS, &[id], counts.failed_records);
+        page.count(&REJECTED_RECORDS, &[id], counts.rejected_records);
+        page.count(&SENT_POINTS, &[id], counts.sent_points);
+        page.count(&FAILED_POINTS, &[id], counts.failed_points);
+        page.count(&REJECTED_POINTS, &[id], counts.rejected_points);
         page.count(&RETRIES, &[id], counts.retries);
         page.amount(&FAILURES, &[id], counts.consecutive_failures);
         page.amount(&IN_FLIGHT, &[id], counts.in_flight_bytes);

@@ -27,6 +27,7 @@ fn parts(page: &Page, sources: &Sources, samplers: &[SamplerSource], log: &LogSt
         ("cache", log.cache_bytes, caps.cache),
         ("skeletons", skeletons, caps.skeletons),
         ("decisions", decisions, caps.decisions),
+        ("relays", sources.relays.used(), caps.relays),
     ];
     for (part, bytes, cap) in parts {
         page.amount(&MEMORY_BYTES, &[part], bytes);

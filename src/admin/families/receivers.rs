@@ -1,8 +1,9 @@
 //! What came in, and what was refused at the door.
 
 use crate::admin::inventory::{
-    ACCEPTED_SPANS, KAFKA_DEAD_LETTERS, KAFKA_LAG, KAFKA_LOST, KAFKA_PARTITIONS, KAFKA_REBALANCES,
-    RECEIVED_BYTES, REFUSED_REQUESTS, REFUSED_SPANS, REQUESTS,
+    ACCEPTED_POINTS, ACCEPTED_RECORDS, ACCEPTED_SPANS, KAFKA_DEAD_LETTERS, KAFKA_LAG, KAFKA_LOST,
+    KAFKA_PARTITIONS, KAFKA_REBALANCES, RECEIVED_BYTES, REFUSED_POINTS, REFUSED_RECORDS,
+    REFUSED_REQUESTS, REFUSED_SPANS, REQUESTS,
 };
 use crate::admin::page::Page;
 use crate::admin::sources::Sources;
@@ -15,6 +16,10 @@ pub(super) fn fill(page: &Page, sources: &Sources) {
             let labels = [receiver.id.as_str(), transport.label()];
             page.count(&ACCEPTED_SPANS, &labels, stats.accepted_spans());
             page.count(&REFUSED_SPANS, &labels, stats.refused_spans());
+            page.count(&ACCEPTED_RECORDS, &labels, stats.accepted_records());
+            page.count(&REFUSED_RECORDS, &labels, stats.refused_records());
+            page.count(&ACCEPTED_POINTS, &labels, stats.accepted_points());
+            page.count(&REFUSED_POINTS, &labels, stats.refused_points());
             page.count(&REQUESTS, &labels, stats.requests());
             page.count(&RECEIVED_BYTES, &labels, stats.bytes());
             for reason in RefusalReason::ALL {

@@ -81,8 +81,16 @@ const OTLP_HTTP: Shape = Block(&[
     Key::new("retry_on_failure", RETRY, ABOUT_RETRY),
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
     Key::new("redact", REDACT, ABOUT_REDACT),
-    Key::ignored("metrics_endpoint"),
-    Key::ignored("logs_endpoint"),
+    Key::new(
+        "metrics_endpoint",
+        Text,
+        "The whole URL for metrics; v1/metrics below the endpoint.",
+    ),
+    Key::new(
+        "logs_endpoint",
+        Text,
+        "The whole URL for logs; v1/logs below the endpoint.",
+    ),
     Key::ignored("profiles_endpoint"),
     Key::ignored("max_idle_conns"),
     Key::ignored("max_conns_per_host"),
@@ -93,8 +101,12 @@ const OTLP_HTTP: Shape = Block(&[
     Key::ignored("http2_ping_timeout"),
 ]);
 
-const KAFKA_TRACES: Shape = Block(&[
-    Key::new("topic", Text, "The topic; otlp_spans."),
+const KAFKA_TOPIC: Shape = Block(&[
+    Key::new(
+        "topic",
+        Text,
+        "The topic; otlp_spans, and of logs otlp_logs.",
+    ),
     Key::new("encoding", Words(KAFKA_ENCODINGS), "otlp_proto."),
 ]);
 
@@ -118,15 +130,17 @@ const KAFKA: Shape = Block(&[
     KAFKA_METADATA,
     Key::new("tls", TLS_CLIENT, "TLS; without it clear text."),
     KAFKA_AUTH,
-    Key::new(
-        "traces",
-        KAFKA_TRACES,
-        "The topic and what its records are.",
-    ),
+    Key::new("traces", KAFKA_TOPIC, "The topic and what its records are."),
+    Key::new("logs", KAFKA_TOPIC, "The same for logs."),
     Key::new(
         "partition_traces_by_id",
         Flag,
         "A record for each trace, its id as the key; otherwise one for each batch.",
+    ),
+    Key::new(
+        "partition_logs_by_trace_id",
+        Flag,
+        "The same for log records.",
     ),
     Key::new(
         "record_partitioner",
@@ -143,13 +157,11 @@ const KAFKA: Shape = Block(&[
     Key::new("sending_queue", QUEUE, ABOUT_QUEUE),
     Key::new("redact", REDACT, ABOUT_REDACT),
     Key::ignored("protocol_version"),
-    Key::ignored("logs"),
     Key::ignored("metrics"),
     Key::ignored("profiles"),
     Key::ignored("include_metadata_keys"),
     Key::ignored("partition_metrics_by_resource_attributes"),
     Key::ignored("partition_logs_by_resource_attributes"),
-    Key::ignored("partition_logs_by_trace_id"),
 ]);
 
 const ROTATION: Shape = Block(&[

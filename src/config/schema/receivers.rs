@@ -139,8 +139,8 @@ const HTTP: Shape = Block(&[
         Flag,
         "Connections serve more than one request; true.",
     ),
-    Key::ignored("metrics_url_path"),
-    Key::ignored("logs_url_path"),
+    Key::new("metrics_url_path", Text, "Path of metrics; /v1/metrics."),
+    Key::new("logs_url_path", Text, "Path of logs; /v1/logs."),
     Key::ignored("profiles_url_path"),
     Key::ignored("include_metadata"),
 ]);
@@ -163,11 +163,11 @@ const OTLP: Shape = Block(&[
     ),
 ]);
 
-const KAFKA_TRACES: Shape = Block(&[
+const KAFKA_TOPICS: Shape = Block(&[
     Key::new(
         "topics",
         Many(&Text),
-        "The topics; otlp_spans. One that begins with ^ is a regular expression.",
+        "The topics; otlp_spans, and of logs otlp_logs. One of traces that begins with ^ is a regular expression.",
     ),
     Key::new("encoding", Words(KAFKA_ENCODINGS), "otlp_proto."),
 ]);
@@ -194,8 +194,13 @@ const KAFKA: Shape = Block(&[
     KAFKA_AUTH,
     Key::new(
         "traces",
-        KAFKA_TRACES,
+        KAFKA_TOPICS,
         "The topics and what their records are.",
+    ),
+    Key::new(
+        "logs",
+        KAFKA_TOPICS,
+        "The same for logs, which are read where a pipeline takes them.",
     ),
     Key::new(
         "group_id",
@@ -258,7 +263,6 @@ const KAFKA: Shape = Block(&[
         "Taken when it is off.",
     ),
     Key::ignored("protocol_version"),
-    Key::ignored("logs"),
     Key::ignored("metrics"),
     Key::ignored("profiles"),
     Key::ignored("message_marking"),

@@ -183,6 +183,11 @@ const TAIL_SAMPLING: Shape = Block(&[
         )]),
         "Late spans that match one of these policies bring their dropped trace back; off.",
     ),
+    Key::new(
+        "untraced_logs",
+        Words(&["pass", "drop"]),
+        "What becomes of log records without a trace id; pass.",
+    ),
     Key::new("policies", Many(&POLICY), "The rules."),
     Key::new(
         "thinning",

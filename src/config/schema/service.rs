@@ -115,7 +115,7 @@ const PIPELINE: Shape = Block(&[
     Key::new(
         "processors",
         Many(&Text),
-        "Ids of processors, one of them a tail_sampling.",
+        "Ids of processors, one of them a tail_sampling where traces are.",
     ),
     Key::new("exporters", Many(&Text), "Ids of exporters."),
 ]);
@@ -123,7 +123,11 @@ const PIPELINE: Shape = Block(&[
 const SERVICE: Shape = Block(&[
     Key::new("telemetry", TELEMETRY, "Our own log and metrics."),
     Key::new("extensions", Many(&Text), "Ids of extensions."),
-    Key::new("pipelines", Named(&PIPELINE), "`traces` or `traces/name`."),
+    Key::new(
+        "pipelines",
+        Named(&PIPELINE),
+        "`traces`, `logs` or `metrics`, alone or with a `/name`. Logs without the tail_sampling of a traces pipeline, and metrics, are passed on as they come.",
+    ),
 ]);
 
 pub(crate) const ROOT: Shape = Block(&[

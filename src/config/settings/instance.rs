@@ -68,6 +68,8 @@ pub struct InstanceSettings {
     pub llm_metrics: Option<usize>,
     /// Names of the policies that bring a dropped trace back when a late span matches (ours); off unless set.
     pub late_evidence: Vec<String>,
+    /// Log records without a trace id pass (ours); they do unless the file says `drop`.
+    pub untraced_logs: bool,
     /// When policies are asked.
     pub sampling_strategy: SamplingStrategy,
     /// Limits and tables are divided by this; 1 to 256.

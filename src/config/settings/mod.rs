@@ -10,6 +10,6 @@ pub use gates::Gates;
 pub use instance::{
     Compat, InstanceSettings, MemoryPlan, MemoryTotal, SamplingStrategy, ServicePlan,
 };
-pub use pipeline::{BatchSettings, Config, PipelineSettings};
+pub use pipeline::{BatchSettings, Config, PipelineSettings, RelaySettings};
 pub use receiver::ReceiverSettings;
 pub use telemetry::{LogFormat, LogLevel, TelemetrySettings};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{Gates, InstanceSettings, ReceiverSettings, TelemetrySettings};
 use crate::exporters::ExporterSettings;
+use crate::otlp::Telemetry;
 use crate::processors::ProcessorSettings;
 
 /// What a config file says, checked.
@@ -13,6 +14,8 @@ pub struct Config {
     pub receivers: Vec<ReceiverSettings>,
     /// Traces pipelines, in the order of the file; at least one.
     pub instances: Vec<PipelineSettings>,
+    /// Pipelines that pass requests on: of metrics, and of logs without `tail_sampling`.
+    pub relays: Vec<RelaySettings>,
     /// Exporters that a pipeline uses.
     pub exporters: Vec<ExporterSettings>,
     /// `service.telemetry`.
@@ -23,6 +26,19 @@ pub struct Config {
     pub gates: Gates,
 }
 
+/// One pipeline that passes requests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelaySettings {
+    /// `metrics`, `logs/name`.
+    pub name: String,
+    /// What it passes on.
+    pub telemetry: Telemetry,
+    /// Ids of receivers, each once.
+    pub receivers: Vec<String>,
+    /// Ids of exporters, each once.
+    pub exporters: Vec<String>,
+}
+
 /// One traces pipeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PipelineSettings {
@@ -30,6 +46,8 @@ pub struct PipelineSettings {
     pub name: String,
     /// Ids of receivers, each once.
     pub receivers: Vec<String>,
+    /// Of these, the receivers whose logs join the traces: those of the `logs` pipeline with the same `tail_sampling`.
+    pub logs: Vec<String>,
     /// Processors before `tail_sampling`, in their order.
     pub front: Vec<ProcessorSettings>,
     /// The `tail_sampling` of this pipeline.

@@ -6,26 +6,33 @@
 
 use super::lanes::Lanes;
 use super::parts::{Part, by_trace};
-use super::settings::KafkaExporterSettings;
+use super::settings::{KafkaExporterSettings, TopicSettings};
 use super::unfinished::{Rest, Unfinished};
 use crate::clock::SharedClock;
 use crate::exporters::encode;
 use crate::exporters::error::Problem;
 use crate::exporters::transport::{Outgoing, SendError, Sending, Sent, Transport};
 use crate::kafka::{Encoding, Failure, Receipt, Record};
+use crate::otlp::Signal;
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-/// One topic of one cluster.
+/// Topics of one cluster.
 pub(crate) struct KafkaExporter {
     lanes: Lanes,
-    topic: String,
+    traces: Topic,
+    logs: Topic,
+    unfinished: Unfinished,
+}
+
+/// Where batches of one signal go, and how.
+struct Topic {
+    name: String,
     encoding: Encoding,
     by_trace: bool,
-    unfinished: Unfinished,
 }
 
 /// One try of a batch.
@@ -53,11 +60,17 @@ impl KafkaExporter {
             .map_err(|misfit| Problem::new(misfit.key, misfit.text))?;
         Ok(Self {
             lanes,
-            topic: settings.topic.clone(),
-            encoding: settings.encoding,
-            by_trace: settings.partition_traces_by_id,
+            traces: Topic::of(&settings.traces, settings.partition_traces_by_id),
+            logs: Topic::of(&settings.logs, settings.partition_logs_by_trace_id),
             unfinished: Unfinished::default(),
         })
+    }
+
+    fn topic(&self, signal: Signal) -> &Topic {
+        match signal {
+            Signal::Traces => &self.traces,
+            Signal::Logs => &self.logs,
+        }
     }
 
     async fn produce(&self, out: Outgoing) -> Result<Sent, SendError> {
@@ -93,22 +106,26 @@ impl KafkaExporter {
     }
 
     fn parts(&self, out: &Outgoing) -> Result<Vec<Part>, SendError> {
-        if !self.by_trace {
-            return Ok(vec![Part::whole(out.request.clone(), out.spans)]);
+        let Some(signal) = out.telemetry.signal() else {
+            return Err(SendError::permanent("Kafka: no topic for metrics"));
+        };
+        if !self.topic(signal).by_trace {
+            return Ok(vec![Part::whole(signal, out.request.clone(), out.spans)]);
         }
-        by_trace(&out.request).ok_or_else(|| SendError::permanent("Kafka: a damaged batch"))
+        by_trace(signal, &out.request).ok_or_else(|| SendError::permanent("Kafka: a damaged batch"))
     }
 
     fn send(&self, part: &Part) -> Result<Receipt, Failure> {
-        let value = match self.encoding {
+        let topic = self.topic(part.signal);
+        let value = match topic.encoding {
             Encoding::OtlpProto => Cow::Borrowed(&*part.request),
-            Encoding::OtlpJson => match encode::to_json(&part.request) {
+            Encoding::OtlpJson => match encode::to_json(part.signal.into(), &part.request) {
                 Ok(text) => Cow::Owned(text.into_bytes()),
                 Err(_) => return Err(Failure::UNREADABLE),
             },
         };
         let record = Record {
-            topic: &self.topic,
+            topic: &topic.name,
             key: part.key.as_deref(),
             value: &value,
             headers: &[],
@@ -143,6 +160,16 @@ impl KafkaExporter {
                 reason: refusal.map(Failure::reason).unwrap_or_default(),
             }),
             _ => Ok(Sent::All),
+        }
+    }
+}
+
+impl Topic {
+    fn of(settings: &TopicSettings, by_trace: bool) -> Self {
+        Self {
+            name: settings.topic.clone(),
+            encoding: settings.encoding,
+            by_trace,
         }
     }
 }
@@ -199,8 +226,6 @@ impl Transport for KafkaExporter {
 /// Neither brokers nor credentials.
 impl fmt::Debug for KafkaExporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KafkaExporter")
-            .field("encoding", &self.encoding)
-            .finish_non_exhaustive()
+        f.debug_struct("KafkaExporter").finish_non_exhaustive()
     }
 }

@@ -12,4 +12,4 @@ mod unfinished;
 
 #[cfg(feature = "kafka")]
 pub(super) use exporter::KafkaExporter;
-pub use settings::KafkaExporterSettings;
+pub use settings::{KafkaExporterSettings, TopicSettings};

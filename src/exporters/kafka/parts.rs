@@ -1,14 +1,15 @@
 //! A batch as what becomes records: whole, or one part for each trace; and a part cut in two.
 
-use crate::otlp::{Trusting, halves, scan, split};
+use crate::otlp::{Signal, Trusting, halves, scan_as, split};
 use bytes::Bytes;
 
 /// What one record will hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
+    pub(super) signal: Signal,
     /// The trace's id in lower-case hex, as the Collector's exporter writes it; an id of zeros is empty.
     pub(super) key: Option<Vec<u8>>,
-    /// An `ExportTraceServiceRequest`.
+    /// An `ExportTraceServiceRequest`, or one of logs.
     pub(super) request: Bytes,
     pub(super) spans: u64,
     /// It leaves in a request of its own, so that the broker's word on the size is about this record and no other.
@@ -17,8 +18,9 @@ pub(super) struct Part {
 
 impl Part {
     /// The batch in one.
-    pub(super) fn whole(request: Bytes, spans: u64) -> Self {
+    pub(super) fn whole(signal: Signal, request: Bytes, spans: u64) -> Self {
         Self {
+            signal,
             key: None,
             request,
             spans,
@@ -28,18 +30,21 @@ impl Part {
 
     /// Both halves, under the same key; `None` for one span.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
-        Some(halves(&self.request)?.map(|(request, spans)| Self {
-            key: self.key.clone(),
-            request,
-            spans: u64::from(spans),
-            alone: self.alone,
-        }))
+        Some(
+            halves(self.signal, &self.request)?.map(|(request, spans)| Self {
+                signal: self.signal,
+                key: self.key.clone(),
+                request,
+                spans: u64::from(spans),
+                alone: self.alone,
+            }),
+        )
     }
 }
 
 /// A part for each trace of the batch; `None` when it is damaged.
-pub(super) fn by_trace(request: &Bytes) -> Option<Vec<Part>> {
-    let scan = scan(request, &mut Trusting).ok()?;
+pub(super) fn by_trace(signal: Signal, request: &Bytes) -> Option<Vec<Part>> {
+    let scan = scan_as(signal, request, &mut Trusting).ok()?;
     let one_service = vec![0; scan.resources.len()];
     let split = split(request, &scan, &one_service, 1, 0);
     let blocks: Vec<Bytes> = split
@@ -52,6 +57,7 @@ pub(super) fn by_trace(request: &Bytes) -> Option<Vec<Part>> {
         let bytes = piece.bytes.start as usize..piece.bytes.end as usize;
         let hex = || piece.trace.hex().to_vec();
         Some(Part {
+            signal,
             key: Some(if piece.trace.0 == 0 {
                 Vec::new()
             } else {
@@ -105,7 +111,7 @@ mod tests {
     #[test]
     fn each_trace_is_a_part_with_its_key() {
         let batch = request(&[&[(1, 1), (2, 2), (1, 3)], &[(2, 4)]]);
-        let parts = by_trace(&batch.encode_to_vec().into()).unwrap();
+        let parts = by_trace(Signal::Traces, &batch.encode_to_vec().into()).unwrap();
         let seen: Vec<_> = parts
             .iter()
             .map(|part| (part.key.clone().unwrap(), ids(part), part.spans))
@@ -116,15 +122,19 @@ mod tests {
             (key("02"), vec![(2, 2), (2, 4)], 2),
         ];
         assert_eq!(seen, expected);
-        let zero = by_trace(&request(&[&[(0, 1)]]).encode_to_vec().into()).unwrap();
+        let zero = by_trace(
+            Signal::Traces,
+            &request(&[&[(0, 1)]]).encode_to_vec().into(),
+        )
+        .unwrap();
         assert_eq!(zero[0].key, Some(Vec::new()));
-        assert!(by_trace(&Bytes::from_static(&[0x0a, 9])).is_none());
+        assert!(by_trace(Signal::Traces, &Bytes::from_static(&[0x0a, 9])).is_none());
     }
 
     #[test]
     fn a_part_is_cut_down_to_its_spans() {
         let batch = request(&[&[(1, 1), (1, 2), (1, 3)]]).encode_to_vec();
-        let part = by_trace(&batch.into()).unwrap().remove(0);
+        let part = by_trace(Signal::Traces, &batch.into()).unwrap().remove(0);
         let [first, second] = part.halves().unwrap();
         assert_eq!((ids(&first), first.spans), (vec![(1, 1)], 1));
         assert_eq!((ids(&second), second.spans), (vec![(1, 2), (1, 3)], 2));

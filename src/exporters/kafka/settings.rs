@@ -3,17 +3,37 @@
 use crate::exporters::QueueSettings;
 use crate::kafka::{ConnectionSettings, Encoding, Hasher, ProducerSettings};
 
+/// Where one signal goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicSettings {
+    /// `topic`.
+    pub topic: String,
+    /// `encoding`.
+    pub encoding: Encoding,
+}
+
+impl TopicSettings {
+    fn new(topic: &str) -> Self {
+        Self {
+            topic: topic.to_owned(),
+            encoding: Encoding::OtlpProto,
+        }
+    }
+}
+
 /// `kafka`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KafkaExporterSettings {
     /// Brokers, TLS, user.
     pub connection: ConnectionSettings,
-    /// `traces.topic`.
-    pub topic: String,
-    /// `traces.encoding`.
-    pub encoding: Encoding,
+    /// `traces`.
+    pub traces: TopicSettings,
+    /// `logs`.
+    pub logs: TopicSettings,
     /// A record for each trace, with its id as the key; otherwise one for each batch, without a key.
     pub partition_traces_by_id: bool,
+    /// The same for log records; those of no trace have an empty key.
+    pub partition_logs_by_trace_id: bool,
     /// `record_partitioner.sticky_key.hasher`.
     pub hasher: Hasher,
     /// `producer`.
@@ -26,9 +46,10 @@ impl KafkaExporterSettings {
     pub fn new() -> Self {
         Self {
             connection: ConnectionSettings::new(),
-            topic: "otlp_spans".to_owned(),
-            encoding: Encoding::OtlpProto,
+            traces: TopicSettings::new("otlp_spans"),
+            logs: TopicSettings::new("otlp_logs"),
             partition_traces_by_id: false,
+            partition_logs_by_trace_id: false,
             hasher: Hasher::SaramaCompat,
             producer: ProducerSettings::new(),
         }
@@ -37,9 +58,11 @@ impl KafkaExporterSettings {
     /// Batches that fit into one record: four fifths of its limit for protobuf, whose resources are added when a batch is
     /// stitched; two fifths for JSON, which is about twice as long. What is still too large is cut when it is sent.
     pub fn bound(&self, queue: &mut QueueSettings) {
-        let fifths = match self.encoding {
-            Encoding::OtlpProto => 4,
-            Encoding::OtlpJson => 2,
+        let encodings = [self.traces.encoding, self.logs.encoding];
+        let fifths = if encodings.contains(&Encoding::OtlpJson) {
+            2
+        } else {
+            4
         };
         let most = u64::from(self.producer.max_message_bytes) * fifths / 5;
         queue.batch_max_bytes = queue.batch_max_bytes.min(most.max(1));

@@ -46,13 +46,14 @@ impl Unfinished {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::otlp::Signal;
 
     #[test]
     fn a_batch_is_its_bytes_and_not_what_they_say() {
         let unfinished = Unfinished::default();
         let (one, other) = (Bytes::from(vec![1; 9]), Bytes::from(vec![1; 9]));
         let rest = |rejected| Rest {
-            parts: vec![Part::whole(one.clone(), 1)],
+            parts: vec![Part::whole(Signal::Traces, one.clone(), 1)],
             arrived: 0,
             rejected,
         };

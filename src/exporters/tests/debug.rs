@@ -77,6 +77,7 @@ async fn detailed_is_everything() {
 #[tokio::test]
 async fn what_is_no_request_is_said_to_be_none() {
     let broken = Outgoing {
+        telemetry: crate::otlp::Telemetry::Traces,
         request: "\u{0}canary".into(),
         spans: 1,
         traces: 1,

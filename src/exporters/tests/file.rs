@@ -167,6 +167,7 @@ async fn a_full_file_is_rotated_and_old_ones_go() {
     };
     let exporter = open(&file);
     let large = |kib: usize, byte: u8| Outgoing {
+        telemetry: crate::otlp::Telemetry::Traces,
         request: vec![byte; kib << 10].into(),
         spans: 1,
         traces: 1,
@@ -239,6 +240,7 @@ async fn a_request_that_is_none_is_final_and_not_repeated() {
     let path = directory.path().join("data.json");
     let exporter = open(&FileSettings::new(&path));
     let broken = Outgoing {
+        telemetry: crate::otlp::Telemetry::Traces,
         request: "canary".into(),
         spans: 1,
         traces: 1,
@@ -261,6 +263,7 @@ async fn text_that_is_not_utf8_is_written_with_its_marks() {
         .unwrap();
     bytes[at] = 0xff;
     let out = Outgoing {
+        telemetry: crate::otlp::Telemetry::Traces,
         request: bytes.into(),
         spans: 1,
         traces: 1,

@@ -88,6 +88,7 @@ async fn a_large_payload_is_compressed_as_well() {
     let server = HttpServer::start(&script);
     let large = request(255).encode_to_vec().repeat(4);
     let out = Outgoing {
+        telemetry: crate::otlp::Telemetry::Traces,
         request: large.clone().into(),
         spans: 1020,
         traces: 255,

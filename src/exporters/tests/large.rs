@@ -36,6 +36,7 @@ fn trace(number: u8, spans: u64, bytes: usize) -> LoadedTrace {
         .encode_to_vec()
         .into();
     LoadedTrace {
+        signal: crate::otlp::Signal::Traces,
         twins: false,
         trace: TraceId(u128::from_be_bytes([number; 16])),
         pieces: vec![(piece, spans as u32)],

@@ -10,4 +10,5 @@ mod http;
 mod http_server;
 mod http_tls;
 mod large;
+mod relay;
 mod spans;

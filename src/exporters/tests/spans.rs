@@ -67,6 +67,7 @@ pub(super) fn request(spans: u8) -> ExportTraceServiceRequest {
 pub(super) fn outgoing(spans: u8) -> Outgoing {
     let spans_u64 = u64::from(spans);
     Outgoing {
+        telemetry: crate::otlp::Telemetry::Traces,
         request: request(spans).encode_to_vec().into(),
         spans: spans_u64,
         traces: spans_u64,

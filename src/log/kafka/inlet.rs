@@ -16,7 +16,7 @@ use crate::log::piece::pieces;
 use crate::log::services::Services;
 use crate::log::settings::OnFull;
 use crate::log::stats::{Counters, LogStats};
-use crate::otlp::halves;
+use crate::otlp::{Signal, halves};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use rdkafka::config::FromClientConfigAndContext as _;
@@ -124,7 +124,7 @@ impl KafkaInlet {
 
     /// A piece over the topic's limit is cut between its spans; one span over it is its sender's fault.
     fn halved(&self, piece: &Bytes) -> Result<[Bytes; 2], AppendError> {
-        halves(piece)
+        halves(Signal::Traces, piece)
             .map(|halves| halves.map(|(bytes, _)| bytes))
             .ok_or(AppendError::TooLarge {
                 bytes: piece.len() as u64,

@@ -19,5 +19,9 @@ mod value;
 mod writer;
 
 pub use error::{JsonError, PrintError};
-pub use parse::from_json;
-pub use print::to_json;
+#[cfg(test)]
+pub(crate) use parse::from_json;
+pub use parse::from_json_as;
+#[cfg(test)]
+pub(crate) use print::to_json;
+pub use print::to_json_as;

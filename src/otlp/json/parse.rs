@@ -7,9 +7,10 @@
 use super::decode::{base64_bytes, hex_bytes};
 use super::error::JsonError;
 use super::scalar::{write_bytes, write_scalar};
-use super::schema::{Count, Field, Kind, Message, REQUEST};
+use super::schema::{Count, Field, Kind, Message, request_of};
 use super::value::{ScalarSeed, StringSeed};
 use super::writer::Writer;
+use crate::otlp::Signal;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use std::fmt;
@@ -17,8 +18,17 @@ use std::fmt;
 /// One `ExportTraceServiceRequest` from OTLP/JSON to protobuf.
 ///
 /// # Errors
+/// As [`from_json_as`].
+#[cfg(test)]
+pub(crate) fn from_json(json: &[u8]) -> Result<Vec<u8>, JsonError> {
+    from_json_as(Signal::Traces, json)
+}
+
+/// One request of a signal from OTLP/JSON to protobuf.
+///
+/// # Errors
 /// [`JsonError`] with the place and the field, when it is not JSON or a known field holds what it cannot.
-pub fn from_json(json: &[u8]) -> Result<Vec<u8>, JsonError> {
+pub fn from_json_as(signal: Signal, json: &[u8]) -> Result<Vec<u8>, JsonError> {
     let mut state = State {
         writer: Writer::with_capacity(json.len() / 2),
         field: "",
@@ -26,7 +36,7 @@ pub fn from_json(json: &[u8]) -> Result<Vec<u8>, JsonError> {
     };
     let mut deserializer = serde_json::Deserializer::from_slice(json);
     MessageSeed {
-        message: &REQUEST,
+        message: request_of(signal),
         state: &mut state,
         null: Null::Refused,
     }

@@ -4,7 +4,8 @@
 //! and messages merge, as protobuf says; invalid UTF-8 is replaced; depth is bounded; never a panic.
 
 use super::error::PrintError;
-use super::schema::{Count, Field, Kind, Message, REQUEST};
+use super::schema::{Count, Field, Kind, Message, request_of};
+use crate::otlp::Signal;
 use crate::otlp::fields::{BrokenWire, Fields, WireValue};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,14 +15,20 @@ use std::fmt::Write;
 /// As deep as prost reads.
 const MAX_DEPTH: u32 = 100;
 
-/// One `ExportTraceServiceRequest` as a line of OTLP/JSON, without the line's end.
+/// One request of a signal as a line of OTLP/JSON, without the line's end.
 ///
 /// # Errors
 /// [`PrintError`] when the bytes are no such request; nothing is printed then.
-pub fn to_json(request: &[u8]) -> Result<String, PrintError> {
+pub fn to_json_as(signal: Signal, request: &[u8]) -> Result<String, PrintError> {
     let mut out = String::with_capacity(request.len().saturating_mul(2));
-    print_message(&mut out, &REQUEST, request, MAX_DEPTH)?;
+    print_message(&mut out, request_of(signal), request, MAX_DEPTH)?;
     Ok(out)
+}
+
+/// An `ExportTraceServiceRequest`.
+#[cfg(test)]
+pub(crate) fn to_json(request: &[u8]) -> Result<String, PrintError> {
+    to_json_as(Signal::Traces, request)
 }
 
 /// A field that the schema knows, with its place in it.

@@ -1,7 +1,9 @@
-//! The messages of OTLP traces as a table.
+//! The messages of OTLP traces and logs as a table.
 //!
-//! Source: opentelemetry-proto v1.10, `collector/trace/v1`, `trace/v1`, `common/v1`, `resource/v1`. Fields stand in the
+//! Source: opentelemetry-proto v1.10, `collector/trace/v1`, `collector/logs/v1`, `trace/v1`, `logs/v1`, `common/v1`, `resource/v1`. Fields stand in the
 //! order of the .proto files, which is the order in which the Collector prints them.
+
+use crate::otlp::Signal;
 
 /// A message type.
 #[derive(Debug)]
@@ -115,9 +117,55 @@ const fn message(fields: &'static [Field]) -> Message {
     }
 }
 
+/// The request of a signal.
+pub(super) fn request_of(signal: Signal) -> &'static Message {
+    match signal {
+        Signal::Traces => &TRACES,
+        Signal::Logs => &LOGS,
+    }
+}
+
 /// `ExportTraceServiceRequest`.
-pub(super) static REQUEST: Message =
-    message(&[many("resourceSpans", "resource_spans", 1, &RESOURCE_SPANS)]);
+static TRACES: Message = message(&[many("resourceSpans", "resource_spans", 1, &RESOURCE_SPANS)]);
+
+/// `ExportLogsServiceRequest`.
+static LOGS: Message = message(&[many("resourceLogs", "resource_logs", 1, &RESOURCE_LOGS)]);
+
+static RESOURCE_LOGS: Message = message(&[
+    always("resource", "resource", 1, &RESOURCE),
+    many("scopeLogs", "scope_logs", 2, &SCOPE_LOGS),
+    field("schemaUrl", "schema_url", 3, Kind::Text),
+]);
+
+static SCOPE_LOGS: Message = message(&[
+    always("scope", "scope", 1, &SCOPE),
+    many("logRecords", "log_records", 2, &LOG_RECORD),
+    field("schemaUrl", "schema_url", 3, Kind::Text),
+]);
+
+static LOG_RECORD: Message = message(&[
+    field("timeUnixNano", "time_unix_nano", 1, Kind::Fixed64),
+    field(
+        "observedTimeUnixNano",
+        "observed_time_unix_nano",
+        11,
+        Kind::Fixed64,
+    ),
+    field(
+        "severityNumber",
+        "severity_number",
+        2,
+        Kind::Enum(SEVERITIES),
+    ),
+    field("severityText", "severity_text", 3, Kind::Text),
+    always("body", "body", 5, &ANY_VALUE),
+    many("attributes", "attributes", 6, &KEY_VALUE),
+    dropped("droppedAttributesCount", "dropped_attributes_count", 7),
+    field("flags", "flags", 8, Kind::Fixed32),
+    field("traceId", "trace_id", 9, Kind::Id),
+    field("spanId", "span_id", 10, Kind::Id),
+    field("eventName", "event_name", 12, Kind::Text),
+]);
 
 static RESOURCE_SPANS: Message = message(&[
     always("resource", "resource", 1, &RESOURCE),
@@ -230,6 +278,34 @@ static SPAN_KINDS: &[(&str, u64)] = &[
     ("SPAN_KIND_CLIENT", 3),
     ("SPAN_KIND_PRODUCER", 4),
     ("SPAN_KIND_CONSUMER", 5),
+];
+
+static SEVERITIES: &[(&str, u64)] = &[
+    ("SEVERITY_NUMBER_UNSPECIFIED", 0),
+    ("SEVERITY_NUMBER_TRACE", 1),
+    ("SEVERITY_NUMBER_TRACE2", 2),
+    ("SEVERITY_NUMBER_TRACE3", 3),
+    ("SEVERITY_NUMBER_TRACE4", 4),
+    ("SEVERITY_NUMBER_DEBUG", 5),
+    ("SEVERITY_NUMBER_DEBUG2", 6),
+    ("SEVERITY_NUMBER_DEBUG3", 7),
+    ("SEVERITY_NUMBER_DEBUG4", 8),
+    ("SEVERITY_NUMBER_INFO", 9),
+    ("SEVERITY_NUMBER_INFO2", 10),
+    ("SEVERITY_NUMBER_INFO3", 11),
+    ("SEVERITY_NUMBER_INFO4", 12),
+    ("SEVERITY_NUMBER_WARN", 13),
+    ("SEVERITY_NUMBER_WARN2", 14),
+    ("SEVERITY_NUMBER_WARN3", 15),
+    ("SEVERITY_NUMBER_WARN4", 16),
+    ("SEVERITY_NUMBER_ERROR", 17),
+    ("SEVERITY_NUMBER_ERROR2", 18),
+    ("SEVERITY_NUMBER_ERROR3", 19),
+    ("SEVERITY_NUMBER_ERROR4", 20),
+    ("SEVERITY_NUMBER_FATAL", 21),
+    ("SEVERITY_NUMBER_FATAL2", 22),
+    ("SEVERITY_NUMBER_FATAL3", 23),
+    ("SEVERITY_NUMBER_FATAL4", 24),
 ];
 
 static STATUS_CODES: &[(&str, u64)] = &[

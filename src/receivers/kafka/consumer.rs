@@ -3,10 +3,13 @@
 //! It does no work on records and asks no disk, so that it always polls in time for the group. What the budget does not
 //! take is one record; the partitions are paused until there is room for it.
 
+use super::contents::Contents;
 use super::group::{Group, commit};
 use super::record::{Intake, Read};
 use super::under_way::{Begun, UnderWay};
 use crate::clock::{Nanos, SharedClock};
+use crate::kafka::Encoding;
+use crate::otlp::{Reservation, Signal};
 use bytes::Bytes;
 use rdkafka::Message as _;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
@@ -38,6 +41,8 @@ struct Waiting {
     begun: Begun,
     key: Option<Bytes>,
     value: Bytes,
+    /// What it is, by its topic.
+    content: (Signal, Encoding),
 }
 
 pub(super) struct Loop {
@@ -70,7 +75,7 @@ impl Loop {
             match self.consumer.poll(POLL) {
                 None => {}
                 Some(Ok(message)) => {
-                    let waiting = read(&self.under_way, &message);
+                    let waiting = read(&self.under_way, &self.intake.contents, &message);
                     self.waiting.records.extend(waiting);
                 }
                 Some(Err(error)) if self.failed(&error) => break Ended::Broken,
@@ -86,20 +91,26 @@ impl Loop {
     fn admit(&mut self) {
         self.waiting.records.retain(|record| record.begun.is_ours());
         while let Some(record) = self.waiting.records.front() {
-            let mut room = self.has_room(record.value.len());
+            let mut room = self.has_room(record);
             if room.is_none() {
                 self.under_way.wait_for_one(STALL);
-                room = self.has_room(record.value.len());
+                room = self.has_room(record);
             }
             let (Some(held), Some(record)) = (room, self.waiting.records.pop_front()) else {
                 self.pause();
                 return;
             };
-            let Waiting { begun, key, value } = record;
+            let Waiting {
+                begun,
+                key,
+                value,
+                content,
+            } = record;
             let read = Read {
                 begun,
                 key,
                 value,
+                content,
                 held,
             };
             let taken = self.intake.clone().take(read);
@@ -110,16 +121,16 @@ impl Loop {
 
     /// A share of the budget for a record, its protobuf included where it is JSON. One that is larger than the whole
     /// budget goes alone: else it would wait for ever.
-    fn has_room(&self, bytes: usize) -> Option<crate::otlp::Reservation> {
+    fn has_room(&self, record: &Waiting) -> Option<Reservation> {
         if self.under_way.is_full() {
             return None;
         }
         let budget = &self.intake.destination.budget;
-        let copies = match self.intake.encoding {
-            crate::kafka::Encoding::OtlpProto => 1,
-            crate::kafka::Encoding::OtlpJson => 2,
+        let copies = match record.content.1 {
+            Encoding::OtlpProto => 1,
+            Encoding::OtlpJson => 2,
         };
-        let wanted = (bytes as u64 * copies).min(budget.limit());
+        let wanted = (record.value.len() as u64 * copies).min(budget.limit());
         let mut held = budget.reservation();
         held.grow(wanted).then_some(held)
     }
@@ -182,7 +193,11 @@ impl Loop {
     }
 }
 
-fn read(under_way: &Arc<UnderWay>, message: &BorrowedMessage<'_>) -> Option<Waiting> {
+fn read(
+    under_way: &Arc<UnderWay>,
+    contents: &Contents,
+    message: &BorrowedMessage<'_>,
+) -> Option<Waiting> {
     let begun = UnderWay::begin(
         under_way,
         message.topic(),
@@ -194,5 +209,6 @@ fn read(under_way: &Arc<UnderWay>, message: &BorrowedMessage<'_>) -> Option<Wait
         begun,
         key: message.key().map(Bytes::copy_from_slice),
         value: Bytes::copy_from_slice(message.payload().unwrap_or_default()),
+        content: contents.of_topic(message.topic()),
     })
 }

@@ -7,6 +7,8 @@
 #[cfg(feature = "kafka")]
 mod consumer;
 #[cfg(feature = "kafka")]
+mod contents;
+#[cfg(feature = "kafka")]
 mod dead_letter;
 #[cfg(feature = "kafka")]
 mod group;
@@ -25,5 +27,5 @@ mod under_way;
 
 #[cfg(feature = "kafka")]
 pub use receiver::KafkaReceiver;
-pub use settings::{InitialOffset, KafkaReceiverSettings, Strategy};
+pub use settings::{InitialOffset, KafkaReceiverSettings, Strategy, Topics};
 pub use stats::KafkaStats;

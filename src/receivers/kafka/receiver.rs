@@ -1,6 +1,7 @@
 //! Starts the consumer's thread, makes a new client when one is broken, stops in bounded time.
 
 use super::consumer::{Ended, Loop};
+use super::contents::Contents;
 use super::dead_letter::DeadLetters;
 use super::group::Group;
 use super::record::Intake;
@@ -8,6 +9,7 @@ use super::settings::{KafkaReceiverSettings, Strategy};
 use super::under_way::UnderWay;
 use crate::clock::SharedClock;
 use crate::kafka::{Hasher, Misfit, Producer, ProducerSettings, client_config, misfit};
+use crate::otlp::Telemetry;
 use crate::receivers::destination::Destination;
 use crate::receivers::error::ReceiverError;
 use rdkafka::ClientConfig;
@@ -137,11 +139,11 @@ impl KafkaReceiver {
         let letters = self.dead_letters.take();
         let intake = Arc::new(Intake {
             destination: self.destination.clone(),
-            encoding: self.settings.encoding,
+            contents: Contents::of(&self.settings, self.destination.ways.take(Telemetry::Logs)),
             dead_letters: DeadLetters::new(&self.id, letters, stats, self.clock.clone()),
             stop: stop.clone(),
         });
-        let topics: Vec<&str> = self.settings.topics.iter().map(String::as_str).collect();
+        let topics = intake.contents.topics();
         while !stop.is_cancelled() {
             let under_way: Arc<UnderWay> = Arc::default();
             let consumer = self.connect(&under_way);

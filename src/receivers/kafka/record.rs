@@ -1,10 +1,11 @@
 //! One record on its way into the log, to its end: taken, passed over, or left for the next start.
 
+use super::contents::Contents;
 use super::dead_letter::DeadLetters;
 use super::under_way::Begun;
 use crate::kafka::{Encoding, Poison};
-use crate::otlp::json::from_json;
-use crate::otlp::{Refusal, Reservation, count_spans};
+use crate::otlp::json::from_json_as;
+use crate::otlp::{Refusal, Reservation, Signal, count_spans};
 use crate::receivers::destination::Destination;
 use crate::receivers::stats::{RefusalReason, Transport};
 use bytes::Bytes;
@@ -19,7 +20,7 @@ const RETRY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Intake {
     pub(super) destination: Destination,
-    pub(super) encoding: Encoding,
+    pub(super) contents: Contents,
     pub(super) dead_letters: DeadLetters,
     pub(super) stop: CancellationToken,
 }
@@ -30,6 +31,8 @@ pub(super) struct Read {
     pub(super) begun: Begun,
     pub(super) key: Option<Bytes>,
     pub(super) value: Bytes,
+    /// What it is, by its topic.
+    pub(super) content: (Signal, Encoding),
     pub(super) held: Reservation,
 }
 
@@ -40,12 +43,13 @@ impl Intake {
             begun,
             key,
             value,
+            content: (signal, encoding),
             held,
         } = record;
         let stats = self.destination.stats.of(Transport::Kafka);
         stats.count_request();
-        let refusal = match self.request(&value) {
-            Ok(request) => match self.submit(request).await {
+        let refusal = match read_as((signal, encoding), &value) {
+            Ok(request) => match self.submit(signal, request).await {
                 Some(Ok(())) => {
                     begun.done();
                     return;
@@ -55,7 +59,11 @@ impl Intake {
             },
             Err(refusal) => refusal,
         };
-        stats.count_refused(RefusalReason::from(&refusal), count_spans(&value));
+        stats.count_refused(
+            RefusalReason::from(&refusal),
+            signal.into(),
+            count_spans(&value),
+        );
         let poison = Poison {
             place: begun.place(),
             key: key.as_deref(),
@@ -68,23 +76,15 @@ impl Intake {
         drop(held);
     }
 
-    fn request(&self, value: &Bytes) -> Result<Bytes, Refusal> {
-        match self.encoding {
-            Encoding::OtlpProto => Ok(value.clone()),
-            Encoding::OtlpJson => from_json(value)
-                .map(Bytes::from)
-                .map_err(|error| Refusal::Malformed(error.to_string())),
-        }
-    }
-
     /// `None`: stopped.
-    async fn submit(&self, request: Bytes) -> Option<Result<(), Refusal>> {
+    async fn submit(&self, signal: Signal, request: Bytes) -> Option<Result<(), Refusal>> {
         let Destination { submit, source, .. } = &self.destination;
         let stats = self.destination.stats.of(Transport::Kafka);
         loop {
-            let after = match submit.submit(*source, request.clone()).await {
+            let after = match submit.submit(*source, signal, request.clone()).await {
                 Ok(accepted) => {
-                    stats.count_accepted(request.len() as u64, accepted.spans, accepted.rejected);
+                    let bytes = request.len() as u64;
+                    stats.count_accepted(signal.into(), bytes, accepted.spans, accepted.rejected);
                     return Some(Ok(()));
                 }
                 Err(Refusal::Full { retry_after, .. }) => retry_after,
@@ -99,5 +99,14 @@ impl Intake {
                 () = self.stop.cancelled() => return None,
             }
         }
+    }
+}
+
+fn read_as((signal, encoding): (Signal, Encoding), value: &Bytes) -> Result<Bytes, Refusal> {
+    match encoding {
+        Encoding::OtlpProto => Ok(value.clone()),
+        Encoding::OtlpJson => from_json_as(signal, value)
+            .map(Bytes::from)
+            .map_err(|error| Refusal::Malformed(error.to_string())),
     }
 }

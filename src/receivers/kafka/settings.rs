@@ -35,15 +35,34 @@ impl Strategy {
     }
 }
 
+/// The topics of one signal, and what their records are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topics {
+    /// `topics`; of traces, one that begins with `^` is a regular expression. A topic named for logs holds logs, whatever
+    /// the expressions are.
+    pub topics: Vec<String>,
+    /// `encoding`.
+    pub encoding: Encoding,
+}
+
+impl Topics {
+    fn new(topic: &str) -> Self {
+        Self {
+            topics: vec![topic.to_owned()],
+            encoding: Encoding::OtlpProto,
+        }
+    }
+}
+
 /// `kafka`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KafkaReceiverSettings {
     /// Brokers, TLS, user.
     pub connection: ConnectionSettings,
-    /// `traces.topics`; one that begins with `^` is a regular expression.
-    pub topics: Vec<String>,
-    /// `traces.encoding`.
-    pub encoding: Encoding,
+    /// `traces`.
+    pub traces: Topics,
+    /// `logs`: read where a pipeline takes the receiver's logs.
+    pub logs: Topics,
     /// Members of one group share the partitions; offsets are the group's.
     pub group_id: String,
     /// A member that comes back under this name within the session timeout keeps its partitions.
@@ -78,8 +97,8 @@ impl KafkaReceiverSettings {
     pub fn new() -> Self {
         Self {
             connection: ConnectionSettings::new(),
-            topics: vec!["otlp_spans".to_owned()],
-            encoding: Encoding::OtlpProto,
+            traces: Topics::new("otlp_spans"),
+            logs: Topics::new("otlp_logs"),
             group_id: "otel-collector".to_owned(),
             group_instance_id: None,
             rack_id: None,

@@ -1,7 +1,7 @@
 //! The far side of a receiver: keeps requests, answers as it was told, and can be made to wait.
 
-use crate::otlp::{Accepted, IntakeBudget, Refusal, SourceId, Submit, Submitted};
-use crate::receivers::{Destination, ReceiverStats};
+use crate::otlp::{Accepted, IntakeBudget, Refusal, Signal, SourceId, Submit, Submitted};
+use crate::receivers::{Destination, ReceiverStats, Ways};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -18,9 +18,10 @@ pub(super) struct Recorder {
 }
 
 impl Submit for Recorder {
-    fn submit(&self, source: SourceId, request: Bytes) -> Submitted<'_> {
+    fn submit(&self, source: SourceId, signal: Signal, request: Bytes) -> Submitted<'_> {
         Box::pin(async move {
             assert_eq!(source, SourceId::of("otlp"));
+            assert_eq!(signal, Signal::Traces);
             let _open = self.gate.acquire().await.expect("the gate is never closed");
             self.requests.lock().push(request);
             self.answer.clone()
@@ -70,6 +71,7 @@ impl Recorder {
 pub(super) fn destination(recorder: &Arc<Recorder>, budget: u64) -> Destination {
     Destination {
         source: SourceId::of("otlp"),
+        ways: Ways::traces(),
         submit: recorder.clone(),
         budget: IntakeBudget::new(budget),
         stats: Arc::new(ReceiverStats::default()),

@@ -2,6 +2,7 @@
 //! the action of its class, in both orders of fields; and not one byte of anything else is another.
 
 use super::parts::{CLASSES, FORMS, Form, Part, span};
+use crate::otlp::Signal;
 use crate::otlp::oracle::backwards::{Kind, backwards};
 use crate::redaction::{Action, FieldClass, RedactSettings, Redactor};
 use crate::secret::Secret;
@@ -72,9 +73,11 @@ pub(super) fn data(span: Span) -> TracesData {
 pub(super) fn redacted(settings: &RedactSettings, data: &TracesData) -> TracesData {
     let redactor = Redactor::new(settings).unwrap();
     let forward = data.encode_to_vec();
-    let out = redactor.apply(&forward.clone().into()).unwrap();
+    let out = redactor
+        .apply(Signal::Traces, &forward.clone().into())
+        .unwrap();
     let backward = backwards(Kind::Request, &forward);
-    let other = redactor.apply(&backward.into()).unwrap();
+    let other = redactor.apply(Signal::Traces, &backward.into()).unwrap();
     let read = TracesData::decode(out).unwrap();
     assert_eq!(TracesData::decode(other).unwrap(), read);
     read
@@ -159,7 +162,7 @@ proptest! {
             bytes[at] = byte;
         }
         let redactor = Redactor::new(&settings).unwrap();
-        if let Ok(out) = redactor.apply(&bytes.clone().into()) {
+        if let Ok(out) = redactor.apply(Signal::Traces, &bytes.clone().into()) {
             // What prost could read, it still can.
             prop_assert!(TracesData::decode(&bytes[..]).is_err() || TracesData::decode(out).is_ok());
         }

@@ -102,9 +102,9 @@ fn recordings_are_kept_for_what_they_say_through_restarts_and_long_waits() {
         let requests = recording(library, case);
         cases.push((traces_of(&requests), case, policies));
         for request in requests {
-            let answer = rig
-                .runtime
-                .block_on(rig.intake.submit(source(), request.into()));
+            let answer =
+                rig.runtime
+                    .block_on(rig.intake.submit(source(), Signal::Traces, request.into()));
             assert_eq!(answer.unwrap().rejected, 0);
         }
         rig.second();
@@ -297,9 +297,9 @@ fn every_rule_votes_on_recordings() {
         "tool",
     ];
     for request in cases.iter().flat_map(|case| recording(OPENAI, case)) {
-        let answer = rig
-            .runtime
-            .block_on(rig.intake.submit(source(), request.into()));
+        let answer =
+            rig.runtime
+                .block_on(rig.intake.submit(source(), Signal::Traces, request.into()));
         assert_eq!(answer.unwrap().rejected, 0);
     }
     made().into_iter().for_each(|span| rig.send(vec![span]));
