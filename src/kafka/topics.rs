@@ -44,8 +44,13 @@ pub enum TopicError {
     #[error("topics are missing:\n{}", lines(.0))]
     Missing(Vec<TopicFinding>),
     /// The operator's to put right, all of it.
-    #[error("the topics are not as they must be:\n{}", lines(.0))]
-    Wrong(Vec<TopicFinding>),
+    #[error("the topics are not as they must be:\n{}", lines(.findings))]
+    Wrong {
+        /// All that is wrong.
+        findings: Vec<TopicFinding>,
+        /// What they take at once, where that is known: records may be cut to it until it is put right.
+        max_message_bytes: Option<u64>,
+    },
 }
 
 fn lines(findings: &[TopicFinding]) -> String {
@@ -91,15 +96,17 @@ fn verify(config: &ClientConfig, plan: &TopicPlan) -> Result<TopicFacts, TopicEr
         return Err(TopicError::Missing(missing));
     }
     let wrong = [wrong, missing].concat();
-    let (Some(spans), Some(decisions), true) =
-        (&cluster.spans, &cluster.decisions, wrong.is_empty())
-    else {
-        return Err(TopicError::Wrong(wrong));
+    let topics = [&cluster.spans, &cluster.decisions].into_iter().flatten();
+    let max_message_bytes = topics.filter_map(Described::max_message_bytes).min();
+    let Some(spans) = cluster.spans.as_ref().filter(|_| wrong.is_empty()) else {
+        return Err(TopicError::Wrong {
+            findings: wrong,
+            max_message_bytes,
+        });
     };
-    let limits = [spans.max_message_bytes(), decisions.max_message_bytes()];
     Ok(TopicFacts {
         partitions: plan.partitions,
-        max_message_bytes: limits.into_iter().flatten().min(),
+        max_message_bytes,
         retention: spans.retention(),
         risky,
     })
@@ -204,7 +211,10 @@ impl Admin {
             tracing::info!(topics = ?names, "Kafka: made");
             return Ok(());
         }
-        Err(TopicError::Wrong(wrong))
+        Err(TopicError::Wrong {
+            findings: wrong,
+            max_message_bytes: None,
+        })
     }
 }
 

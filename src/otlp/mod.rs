@@ -22,6 +22,8 @@ mod sampled_state;
 mod sampling;
 mod scan;
 mod scrub;
+#[cfg(feature = "kafka")]
+mod shorten;
 mod signal;
 mod singular;
 mod span;
@@ -52,6 +54,8 @@ pub(crate) use sampling::{
 pub use scan::{Scan, scan, scan_as};
 pub(crate) use scan::{SpanPlace, index};
 pub(crate) use scrub::scrub;
+#[cfg(feature = "kafka")]
+pub(crate) use shorten::shortened;
 pub use signal::Signal;
 pub(crate) use singular::singular_fields;
 pub(crate) use span::Trusting;

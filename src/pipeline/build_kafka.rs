@@ -135,7 +135,7 @@ fn look(topics: &Topics) -> Result<(), StartError> {
             Err(TopicError::NotReady(reason)) => tracing::warn!("{reason}"),
             // The watch goes on asking, and tells.
             Err(TopicError::Missing(_)) => return Ok(()),
-            Err(wrong @ TopicError::Wrong(_)) => return Err(StartError::Topics(wrong)),
+            Err(wrong @ TopicError::Wrong { .. }) => return Err(StartError::Topics(wrong)),
         }
         std::thread::park_timeout(PAUSE);
     }

@@ -109,7 +109,18 @@ impl Look {
 
     /// What is wrong.
     fn look(&self, joined: &mut bool) -> Option<String> {
-        match self.topics.verify() {
+        let seen = self.topics.verify();
+        if let Ok(TopicFacts {
+            max_message_bytes, ..
+        })
+        | Err(TopicError::Wrong {
+            max_message_bytes, ..
+        }) = &seen
+        {
+            let limit = max_message_bytes.unwrap_or_default();
+            self.group.topic_limit.store(limit, Ordering::Relaxed);
+        }
+        match seen {
             Ok(facts) if !*joined => {
                 let kept = facts.retention.map_or(0, |kept| kept.as_secs());
                 self.group.retention.store(kept, Ordering::Relaxed);

@@ -42,7 +42,7 @@ async fn verify(settings: &KafkaLogSettings) -> Result<TopicFacts, TopicError> {
 
 fn wrong(answer: Result<TopicFacts, TopicError>) -> Vec<TopicFinding> {
     match answer {
-        Err(TopicError::Wrong(findings)) => findings,
+        Err(TopicError::Wrong { findings, .. }) => findings,
         other => panic!("{other:?}"),
     }
 }
@@ -133,7 +133,11 @@ async fn every_wrong_setting_is_told_with_what_cures_it() {
     let findings = wrong(verify(&settings).await);
     // Five settings of each topic, and the partitions of the one beside the other's.
     assert_eq!(findings.len(), 11, "{findings:#?}");
-    let told = TopicError::Wrong(findings.clone()).to_string();
+    let told = TopicError::Wrong {
+        findings: findings.clone(),
+        max_message_bytes: None,
+    }
+    .to_string();
     assert_eq!(told.lines().count(), 12, "{told}");
     cure(&broker, &findings).await;
     assert_eq!(agreed(&settings).await.retention, Some(WAIT + LATE));

@@ -112,9 +112,13 @@ pub(super) fn watermarks<C: ConsumerContext>(
     topic: &str,
     partition: u16,
 ) -> Result<(i64, i64), LogError> {
-    consumer
-        .fetch_watermarks(topic, i32::from(partition), ASK)
-        .map_err(|error| failed("asking for the ends of a partition", &error))
+    let ends = consumer.fetch_watermarks(topic, i32::from(partition), ASK);
+    ends.map_err(|error| {
+        // librdkafka answers from what it knows of the cluster, which after a change of leaders may lack partitions for
+        // minutes: the next try knows better.
+        drop(consumer.fetch_metadata(Some(topic), ASK));
+        failed("asking for the ends of a partition", &error)
+    })
 }
 
 /// A list of one partition that is read from `offset` on.

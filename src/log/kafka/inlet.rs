@@ -16,7 +16,7 @@ use crate::log::piece::pieces;
 use crate::log::services::Services;
 use crate::log::settings::OnFull;
 use crate::log::stats::{Counters, LogStats};
-use crate::otlp::{Signal, halves};
+use crate::otlp::{Signal, halves, shortened};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use rdkafka::config::FromClientConfigAndContext as _;
@@ -24,7 +24,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::producer::{BaseRecord, Producer as _, ThreadedProducer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -37,6 +37,11 @@ const LAST: Duration = Duration::from_secs(9);
 /// Beside the pieces: what a record takes of the limit for headers and its own frame.
 const RECORD_OVERHEAD: usize = 512;
 
+/// librdkafka's own: no topic takes less.
+const LEAST: usize = 1000;
+/// librdkafka's own size of a batch.
+const BATCH: usize = 1_000_000;
+
 type Client = ThreadedProducer<Sent>;
 
 /// The log's side to receivers.
@@ -46,7 +51,8 @@ pub(crate) struct KafkaInlet {
     client: Mutex<Arc<Client>>,
     counters: Arc<Counters>,
     stopped: AtomicBool,
-    record_max: usize,
+    /// Bytes of a record that the client takes: the topic's limit may change.
+    limit: AtomicUsize,
     queue_bytes: u64,
     cache: Arc<Cache>,
     group: Arc<GroupStats>,
@@ -66,15 +72,15 @@ impl KafkaInlet {
         queue_bytes: u64,
         (cache, group): (Arc<Cache>, Arc<GroupStats>),
     ) -> Result<Self, LogError> {
-        let client = connect(&brokers, queue_bytes)?;
-        let record_max = brokers.settings.producer.max_message_bytes as usize;
+        let limit = brokers.settings.producer.max_message_bytes as usize;
+        let client = connect(&brokers, queue_bytes, limit)?;
         Ok(Self {
             brokers,
             services,
             client: Mutex::new(Arc::new(client)),
             counters: Arc::default(),
             stopped: AtomicBool::new(false),
-            record_max: record_max.saturating_sub(RECORD_OVERHEAD).max(1),
+            limit: AtomicUsize::new(limit),
             queue_bytes,
             cache,
             group,
@@ -100,19 +106,20 @@ impl KafkaInlet {
 
     /// The records of a request with their partitions.
     fn records(&self, blocks: &[Block]) -> Result<Vec<(u16, Vec<u8>)>, AppendError> {
+        let most = self.limit.load(Ordering::Relaxed);
+        let most = most.saturating_sub(RECORD_OVERHEAD).max(1);
         let mut open: BTreeMap<u16, Vec<u8>> = BTreeMap::new();
         let mut out = Vec::new();
         for piece in blocks.iter().flat_map(|block| pieces(&block.bytes)) {
             let Ok(piece) = piece else { continue };
             let mut parts = vec![piece.body];
             while let Some(part) = parts.pop() {
-                if part.len() > self.record_max {
-                    let [first, second] = self.halved(&part)?;
-                    parts.extend([second, first]);
+                if part.len() > most {
+                    parts.extend(self.smaller(&part, most)?);
                     continue;
                 }
                 let record = open.entry(piece.partition).or_default();
-                if record.len() + part.len() > self.record_max {
+                if record.len() + part.len() > most {
                     out.push((piece.partition, std::mem::take(record)));
                 }
                 record.extend_from_slice(&part);
@@ -122,14 +129,42 @@ impl KafkaInlet {
         Ok(out)
     }
 
-    /// A piece over the topic's limit is cut between its spans; one span over it is its sender's fault.
-    fn halved(&self, piece: &Bytes) -> Result<[Bytes; 2], AppendError> {
-        halves(Signal::Traces, piece)
-            .map(|halves| halves.map(|(bytes, _)| bytes))
-            .ok_or(AppendError::TooLarge {
-                bytes: piece.len() as u64,
-                limit: self.record_max as u64,
-            })
+    /// A piece over the limit is cut between its spans, the last of which comes first here; one span over it loses what is
+    /// longest in it. One of which nothing can be cut is its sender's fault.
+    fn smaller(&self, piece: &Bytes, most: usize) -> Result<Vec<Bytes>, AppendError> {
+        if let Some([(first, _), (second, _)]) = halves(Signal::Traces, piece) {
+            return Ok(vec![second, first]);
+        }
+        let short = shortened(piece, most).ok_or(AppendError::TooLarge {
+            bytes: piece.len() as u64,
+            limit: most as u64,
+        })?;
+        self.group.shortened.fetch_add(1, Ordering::Relaxed);
+        Ok(vec![short])
+    }
+
+    /// A client with the topic's limit, where that has changed or was not known.
+    fn follow_limit(&self) {
+        let own = self.brokers.settings.producer.max_message_bytes as usize;
+        let limit = match self.group.topic_limit.load(Ordering::Relaxed) {
+            0 => own,
+            topic => usize::try_from(topic).unwrap_or(own).clamp(LEAST, own),
+        };
+        if self.limit.load(Ordering::Relaxed) == limit {
+            return;
+        }
+        let mut client = self.client.lock();
+        if self.limit.swap(limit, Ordering::Relaxed) == limit {
+            return;
+        }
+        tracing::warn!(
+            limit,
+            "Kafka: the topic's limit for a record is another one"
+        );
+        match connect(&self.brokers, self.queue_bytes, limit) {
+            Ok(new) => *client = Arc::new(new),
+            Err(error) => tracing::error!(%error, "Kafka: no new producer"),
+        }
     }
 
     fn send(&self, client: &Client, partition: u16, record: &[u8], request: &Arc<Request>) -> bool {
@@ -156,7 +191,8 @@ impl KafkaInlet {
         if !Arc::ptr_eq(&client, broken) {
             return;
         }
-        match connect(&self.brokers, self.queue_bytes) {
+        let limit = self.limit.load(Ordering::Relaxed);
+        match connect(&self.brokers, self.queue_bytes, limit) {
             Ok(new) => *client = Arc::new(new),
             Err(error) => tracing::error!(%error, "Kafka: no new producer"),
         }
@@ -171,7 +207,8 @@ pub(super) fn refusal(error: &KafkaError) -> AppendError {
     };
     match error.rdkafka_error_code() {
         Some(RDKafkaErrorCode::QueueFull) => full("kafka queue"),
-        Some(RDKafkaErrorCode::MessageSizeTooLarge) => AppendError::TooLarge { bytes: 0, limit: 0 },
+        // The topic's limit is lower than it was: asked for again within seconds.
+        Some(RDKafkaErrorCode::MessageSizeTooLarge) => full("topic limit"),
         Some(code) => AppendError::Io(Arc::new(std::io::Error::other(code))),
         None => AppendError::Io(Arc::new(std::io::Error::other("Kafka"))),
     }
@@ -179,6 +216,7 @@ pub(super) fn refusal(error: &KafkaError) -> AppendError {
 
 impl<A: Send + 'static> Inlet<A> for KafkaInlet {
     fn append(&self, append: Append<A>) -> Appended {
+        self.follow_limit();
         let (answer, appended) = oneshot::channel();
         let spans = u64::from(append.meta.spans);
         let records = self
@@ -243,7 +281,7 @@ impl<A: Send + 'static> Inlet<A> for KafkaInlet {
     }
 }
 
-fn connect(brokers: &Brokers, queue_bytes: u64) -> Result<Client, LogError> {
+fn connect(brokers: &Brokers, queue_bytes: u64, limit: usize) -> Result<Client, LogError> {
     let settings = &brokers.settings.producer;
     let codec = match settings.compression {
         Codec::None => "none",
@@ -261,7 +299,8 @@ fn connect(brokers: &Brokers, queue_bytes: u64) -> Result<Client, LogError> {
             "batch.num.messages",
             settings.flush_max_messages.to_string(),
         )
-        .set("message.max.bytes", settings.max_message_bytes.to_string())
+        .set("message.max.bytes", limit.to_string())
+        .set("batch.size", limit.min(BATCH).to_string())
         .set(
             "queue.buffering.max.kbytes",
             (queue_bytes >> 10).clamp(1024, 2 << 20).to_string(),

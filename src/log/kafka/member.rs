@@ -59,6 +59,10 @@ pub(crate) struct GroupStats {
     /// Records that are no OTLP, and those of them that the dead letters' topic has.
     pub(crate) poison: AtomicU64,
     pub(crate) dead_letters: AtomicU64,
+    /// Spans that were cut to fit a record.
+    pub(crate) shortened: AtomicU64,
+    /// Bytes that the topic takes at once; 0: not known.
+    pub(crate) topic_limit: AtomicU64,
     /// Bytes that are read and not folded.
     pub(crate) unread: Arc<AtomicU64>,
     pub(crate) paused: AtomicBool,
