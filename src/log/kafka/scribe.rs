@@ -190,7 +190,8 @@ impl Scribe {
                 .get(&partition)
                 .is_some_and(|standing| standing.changed > 0);
             let now = self.shared.brokers.clock.monotonic();
-            if !open || now >= end || state.stopped {
+            let given_up = state.deadline.is_some_and(|deadline| now >= deadline);
+            if !open || now >= end || given_up || state.stopped {
                 return;
             }
             state.hurry = true;
@@ -257,6 +258,13 @@ impl Shared {
             if orders.is_empty() && standings.is_empty() {
                 return;
             }
+            // Brokers that are away are not asked once more when nobody waits.
+            if self.gives_up() && self.stats.blocked.lock().is_some() {
+                self.close(&[]);
+                self.put_back(orders);
+                self.refuse_all();
+                return;
+            }
             let attempt = Attempt {
                 frames: orders
                     .iter()
@@ -284,7 +292,7 @@ impl Shared {
                     self.put_back(orders);
                     tries += 1;
                     wrong.tell(tries);
-                    if tries > 1 {
+                    if tries > 1 || self.gives_up() {
                         *self.stats.blocked.lock() = Some(wrong.to_string());
                     }
                     if last || self.gives_up() {
