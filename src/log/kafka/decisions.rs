@@ -21,8 +21,8 @@ use tokio::sync::watch;
 
 /// Frames in memory of one partition: some seconds of decisions, so that exporters that keep up never ask the brokers.
 const YOUNG_BYTES: usize = 2 << 20;
-/// What one record holds at most; below the default limit of topics (1 MB) with the largest entry at its end.
-const RECORD_BYTES: u64 = 1_000_000;
+/// What a record takes of the topic's limit beside a frame's body.
+const RECORD_OVERHEAD: u64 = 1024;
 /// Between two looks for frames that are written and cannot be read yet.
 const SETTLES: Duration = Duration::from_millis(20);
 /// Frames of one transaction, a quarter of a record each.
@@ -94,6 +94,12 @@ impl PartitionDecisions {
 
 impl DecisionLog for PartitionDecisions {
     fn append(&self, frames: &[OutFrame<'_>]) -> Result<Vec<u64>, AppendError> {
+        let limit = self.max_batch();
+        let largest = frames.iter().map(OutFrame::body_len).max();
+        if let Some(bytes) = largest.filter(|bytes| *bytes > limit) {
+            // Brokers would refuse it each time.
+            return Err(AppendError::TooLarge { bytes, limit });
+        }
         let entries: Vec<_> = frames.iter().map(entries_of).collect();
         let offsets =
             self.scribe
@@ -151,7 +157,8 @@ impl DecisionLog for PartitionDecisions {
     }
 
     fn max_batch(&self) -> u64 {
-        RECORD_BYTES
+        let record = u64::from(self.brokers.settings.producer.max_message_bytes);
+        record.saturating_sub(RECORD_OVERHEAD)
     }
 
     fn bytes(&self) -> u64 {

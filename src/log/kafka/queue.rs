@@ -1,7 +1,7 @@
 //! Records of one partition between the group's reader and the partition's worker, and the partition's log time.
 //!
 //! Invariants: records come out in the order of their offsets; while the end of the partition has not been reached, time
-//! does not move on its own; at the end it moves with the monotonic clock, a second behind the broker's.
+//! moves with records alone; at the end it moves with the monotonic clock, a second behind the broker's.
 
 use crate::clock::{Nanos, SECOND, SharedClock};
 use bytes::Bytes;
@@ -60,8 +60,12 @@ struct State {
     end: i64,
     /// What lies below was read in a life before.
     floor: i64,
-    /// Everything that the partition has was handed to the queue once.
+    /// Everything that the partition has is here, or was: nothing lies between the last record and now.
     caught_up: bool,
+    /// It was so once: what has come since is no replay.
+    live: bool,
+    /// Of the last record that was taken: none with a lower stamp follows.
+    taken: u64,
     /// The broker's time and the monotonic one at the same moment.
     clocks: Option<(u64, Nanos)>,
     /// A record has told the broker's time.
@@ -88,9 +92,10 @@ impl PartitionQueue {
         if state.closed || record.offset < state.end.max(state.floor) {
             return;
         }
-        if state.caught_up {
+        if state.live {
             record.stamp = self.live(&mut state, record.stamp);
         }
+        state.caught_up = false;
         state.end = record.offset + 1;
         self.held.fetch_add(record.bytes(), Ordering::Relaxed);
         state.records.push_back(record);
@@ -117,8 +122,8 @@ impl PartitionQueue {
     /// The reader has reached the end of the partition, as it is at the moment.
     pub(crate) fn caught_up(&self) {
         let mut state = self.state.lock();
-        if !state.caught_up {
-            state.caught_up = true;
+        state.caught_up = true;
+        if !std::mem::replace(&mut state.live, true) {
             // Until a record tells the broker's time, ours must do.
             state.clocks = Some((self.clock.unix(), self.clock.monotonic()));
         }
@@ -137,16 +142,15 @@ impl PartitionQueue {
         }
         if let Some(record) = state.records.pop_front() {
             self.held.fetch_sub(record.bytes(), Ordering::Relaxed);
+            state.taken = record.stamp;
             return Next::Record(record);
         }
         Next::Idle(self.now(&state))
     }
 
     fn now(&self, state: &State) -> u64 {
-        if !state.caught_up {
-            return 0;
-        }
-        state.clocks.map_or(0, |(known, at)| {
+        let clocks = state.clocks.filter(|_| state.caught_up);
+        clocks.map_or(state.taken, |(known, at)| {
             let since = self.clock.monotonic().saturating_sub(at);
             known.saturating_add(since).saturating_sub(BEHIND)
         })
@@ -264,6 +268,9 @@ mod tests {
         queue.push(record(0, START + 6 * SECOND));
         assert!(matches!(queue.next(Duration::ZERO), Next::Record(_)));
         clock.advance(2 * SECOND);
+        // There may be more records, which were not read yet.
+        idle(START + 6 * SECOND);
+        queue.caught_up();
         idle(START + 7 * SECOND);
     }
 
