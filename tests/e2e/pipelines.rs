@@ -143,10 +143,11 @@ fn every_file_has_a_test() {
         [
             "collector-user.yaml",
             "judge.yaml",
+            // This and the last are started in tests/kafka, which has a broker.
+            "kafka-tier.yaml",
             "late-scores.yaml",
             "llm-gateway.yaml",
             "minimal.yaml",
-            // Started in tests/kafka, which has a broker.
             "sidecar-to-kafka.yaml"
         ]
     );

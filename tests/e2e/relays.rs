@@ -141,7 +141,8 @@ async fn a_dead_backend_of_metrics_takes_nothing_from_traces() {
             status => assert_eq!(status, StatusCode::TOO_MANY_REQUESTS),
         }
     }
-    assert_eq!(others.metrics().len(), taken);
+    // At least once: a backend that answers late is asked again.
+    assert!(others.metrics().len() >= taken);
     let ended = tokio::time::timeout(Duration::from_secs(10), daemon.terminate()).await;
     assert!(ended.unwrap().0.success());
 }
