@@ -96,6 +96,12 @@ inventory! {
         "How often partitions of the log came or went. Only with buffer.kafka.";
     SHARED_LOST: Counter "tailwater_kafka_lost_records_total" in "{records}" by [] WhenAsked,
         "Offsets that the topic no longer had when they were to be decided: its retention is too short. Only with buffer.kafka.";
+    SHARED_POISON: Counter "tailwater_kafka_poison_records_total" in "{records}" by [] WhenAsked,
+        "Records of the log that nobody can read: passed over, told. Only with buffer.kafka.";
+    SHARED_DEAD_LETTERS: Counter "tailwater_kafka_dead_letters_total" in "{records}" by [] WhenAsked,
+        "Those of them that the dead letters' topic has. Only with buffer.kafka.";
+    SHARED_SHORTENED: Counter "tailwater_kafka_shortened_spans_total" in "{spans}" by [] WhenAsked,
+        "Spans that no record of the topic holds: their longest values were cut. Only with buffer.kafka.";
     SHARED_TRANSACTIONS: Counter "tailwater_kafka_transactions_total" in "{transactions}" by ["outcome"] WhenAsked,
         "Transactions of decisions: committed, or aborted and tried again. Only with buffer.kafka.";
     SHARED_PAUSED: Gauge "tailwater_kafka_paused" in "{partitions}" by [] WhenAsked,

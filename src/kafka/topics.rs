@@ -289,9 +289,10 @@ fn is_passing(code: Code) -> bool {
 }
 
 fn not_ready(error: &KafkaError) -> TopicError {
-    match error.rdkafka_error_code() {
-        Some(code) => not_ready_code(code),
-        None => TopicError::NotReady(misfit(error).text),
+    match (error, error.rdkafka_error_code()) {
+        (KafkaError::AdminOp(code), _) => not_ready_code(*code),
+        (_, Some(code)) => not_ready_code(code),
+        _ => TopicError::NotReady(misfit(error).text),
     }
 }
 

@@ -53,6 +53,12 @@ pub struct SharedLog {
     pub rebalances: u64,
     /// Records that were deleted before they were decided.
     pub lost: u64,
+    /// Records that nobody can read.
+    pub poison: u64,
+    /// Those of them that the dead letters' topic has.
+    pub dead_letters: u64,
+    /// Spans that were cut to fit a record.
+    pub shortened: u64,
     /// Transactions of decisions that were committed.
     pub committed: u64,
     /// The same, aborted.

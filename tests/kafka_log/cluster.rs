@@ -2,12 +2,13 @@
 
 use crate::broker::Broker;
 use crate::support::ports;
-use rdkafka::metadata::Metadata;
 use std::fmt::Write as _;
 use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard, OnceCell};
 
 const NODES: usize = 3;
+
+const ASK: Duration = Duration::from_secs(10);
 
 const SETTINGS: &str = "\
 default.replication.factor=3
@@ -77,14 +78,18 @@ impl Cluster {
     }
 
     /// The node (an index) that leads a partition, and those that have all of it.
+    /// Nobody, when the node that is asked does not know.
     pub(crate) fn leader(&self, asked: usize, topic: &str, partition: i32) -> (usize, Vec<usize>) {
+        let nobody = (NODES, Vec::new());
         let admin = self.nodes[asked].admin();
-        let metadata: Metadata = admin
-            .inner()
-            .fetch_metadata(Some(topic), Duration::from_secs(10))
-            .unwrap();
+        let metadata = admin.inner().fetch_metadata(Some(topic), ASK);
+        let Ok(metadata) = metadata else {
+            return nobody;
+        };
         let partitions = metadata.topics()[0].partitions();
-        let found = partitions.iter().find(|one| one.id() == partition).unwrap();
+        let Some(found) = partitions.iter().find(|one| one.id() == partition) else {
+            return nobody;
+        };
         let node = |id: i32| usize::try_from(id - 1).unwrap_or(NODES);
         let in_sync = found.isr().iter().map(|id| node(*id)).collect();
         (node(found.leader()), in_sync)

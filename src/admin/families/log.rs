@@ -3,9 +3,9 @@
 use super::seconds_between;
 use crate::admin::inventory::{
     LOG_APPENDED, LOG_BYTES, LOG_FRAMES, LOG_HEADROOM_BYTES, LOG_HELD_BYTES, LOG_MAX_BYTES,
-    LOG_OLDEST, LOG_REFUSED, LOG_SEGMENTS, LOG_SPANS, LOG_SYNCS, LOG_WRITES, SHARED_HEADROOM,
-    SHARED_LOST, SHARED_NEEDED, SHARED_PARTITIONS, SHARED_PAUSED, SHARED_REBALANCES,
-    SHARED_TRANSACTIONS,
+    LOG_OLDEST, LOG_REFUSED, LOG_SEGMENTS, LOG_SPANS, LOG_SYNCS, LOG_WRITES, SHARED_DEAD_LETTERS,
+    SHARED_HEADROOM, SHARED_LOST, SHARED_NEEDED, SHARED_PARTITIONS, SHARED_PAUSED, SHARED_POISON,
+    SHARED_REBALANCES, SHARED_SHORTENED, SHARED_TRANSACTIONS,
 };
 use crate::admin::page::Page;
 use crate::log::{LogStats, SharedLog};
@@ -43,6 +43,9 @@ fn shared(page: &Page, shared: &SharedLog, now: u64) {
     page.amount(&SHARED_PARTITIONS, &[], shared.partitions);
     page.count(&SHARED_REBALANCES, &[], shared.rebalances);
     page.count(&SHARED_LOST, &[], shared.lost);
+    page.count(&SHARED_POISON, &[], shared.poison);
+    page.count(&SHARED_DEAD_LETTERS, &[], shared.dead_letters);
+    page.count(&SHARED_SHORTENED, &[], shared.shortened);
     page.count(&SHARED_TRANSACTIONS, &["committed"], shared.committed);
     page.count(&SHARED_TRANSACTIONS, &["aborted"], shared.aborted);
     page.amount(&SHARED_PAUSED, &[], u64::from(shared.paused));
