@@ -77,6 +77,8 @@ type Client = ThreadedProducer<Reports>;
 pub(super) struct Transactions {
     brokers: Brokers,
     client: Option<Client>,
+    /// One that has no answer yet to its question for the transactional id.
+    starting: Option<Client>,
     /// Tells this transaction from all others.
     number: u64,
 }
@@ -92,6 +94,7 @@ impl Transactions {
             number: brokers.clock.unix(),
             brokers,
             client: None,
+            starting: None,
         }
     }
 
@@ -101,8 +104,17 @@ impl Transactions {
 
     fn client(&mut self) -> Result<&Client, Wrong> {
         if self.client.is_none() {
-            let client = self.connect()?;
-            client.init_transactions(self.time() * 2)?;
+            let client = match self.starting.take() {
+                Some(client) => client,
+                None => self.connect()?,
+            };
+            if let Err(error) = client.init_transactions(self.time()) {
+                // Asked again by a new client, the question of this one would be answered later, and fence that one.
+                if client.client().fatal_error().is_none() {
+                    self.starting = Some(client);
+                }
+                return Err(error.into());
+            }
             self.client = Some(client);
         }
         self.client.as_ref().ok_or(Wrong::NoGroup)
