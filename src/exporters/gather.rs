@@ -19,6 +19,15 @@ pub(super) struct LoadedTrace {
     pub(super) pieces: Vec<(Bytes, u32)>,
     /// Spans that came twice leave twice.
     pub(super) twins: bool,
+    /// What cutting the trace has found already.
+    pub(super) known: Known,
+}
+
+/// Spans of a trace that do not leave, as stitching has found.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) duplicates: u64,
+    pub(super) lost: u64,
 }
 
 /// Kept traces that leave in one request, and where the cursor stands behind them.
@@ -52,8 +61,7 @@ pub(super) struct Request {
     pub(super) signal: Signal,
     pub(super) bytes: Bytes,
     pub(super) spans: u64,
-    pub(super) duplicates: u64,
-    pub(super) lost: u64,
+    pub(super) known: Known,
 }
 
 impl Load {
@@ -97,6 +105,7 @@ impl Load {
             signal,
             pieces: Vec::new(),
             twins: outbound.notation.strict,
+            known: Known::default(),
         };
         let (mut loaded, mut logs) = (part(Signal::Traces), part(Signal::Logs));
         let mut pieces = self.read(&kept, log, (outbound, &mut logs));
@@ -171,23 +180,25 @@ impl Load {
 pub(super) fn stitch(traces: &[LoadedTrace]) -> Request {
     let signal = traces.first().map_or(Signal::Traces, |trace| trace.signal);
     let mut stitch = Stitch::of(signal);
-    let mut lost = 0;
+    let mut known = Known::default();
     for trace in traces {
+        known.duplicates += trace.known.duplicates;
+        known.lost += trace.known.lost;
         stitch.begin_entry(trace.twins);
         for (piece, spans) in &trace.pieces {
             if let Err(error) = stitch.add(trace.trace, piece.clone()) {
-                lost += u64::from(*spans);
+                known.lost += u64::from(*spans);
                 tracing::error!(trace = %trace.trace, %error, "a piece of a kept trace is not what it was");
             }
         }
     }
-    let (spans, duplicates) = (stitch.spans(), stitch.duplicates());
+    let spans = stitch.spans();
+    known.duplicates += stitch.duplicates();
     Request {
         signal,
         bytes: stitch.finish(),
         spans,
-        duplicates,
-        lost,
+        known,
     }
 }
 
@@ -205,8 +216,8 @@ impl Request {
     /// What is known before it is sent.
     pub(super) fn counts(&self) -> Outcome {
         Outcome {
-            duplicate: self.duplicates,
-            lost: self.lost,
+            duplicate: self.known.duplicates,
+            lost: self.known.lost,
             ..Outcome::default()
         }
     }

@@ -4,7 +4,7 @@ use super::grpc::{insecure, transport};
 use super::grpc_server::{Answer, GrpcServer, Script};
 use crate::clock::SystemClock;
 use crate::exporters::deliver::Deliverer;
-use crate::exporters::gather::{Load, LoadedTrace};
+use crate::exporters::gather::{Known, Load, LoadedTrace};
 use crate::exporters::{ExporterKind, ExporterSettings};
 use crate::otlp::TraceId;
 use crate::sampler::Delivered;
@@ -38,6 +38,7 @@ fn trace(number: u8, spans: u64, bytes: usize) -> LoadedTrace {
     LoadedTrace {
         signal: crate::otlp::Signal::Traces,
         twins: false,
+        known: Known::default(),
         trace: TraceId(u128::from_be_bytes([number; 16])),
         pieces: vec![(piece, spans as u32)],
     }
@@ -123,6 +124,29 @@ async fn a_trace_over_the_size_of_a_message_leaves_in_parts() {
         [30, 30, 1]
     );
     assert!(requests.iter().all(|(_, bytes)| *bytes < 4 << 20));
+}
+
+#[tokio::test]
+async fn what_came_twice_leaves_once_also_in_parts() {
+    // The second piece is a copy of the first, so each span's twin would leave with the other half.
+    let mut twice = trace(1, 40, 100_000);
+    twice.pieces.extend(twice.pieces.clone());
+    let (sum, requests) = check(vec![twice.clone()], 3 << 20, Vec::new()).await;
+    let expected = Delivered {
+        delivered: 40,
+        duplicate: 40,
+        ..Delivered::default()
+    };
+    assert_eq!(sum, expected);
+    let spans = |requests: &[(usize, usize)]| -> Vec<usize> {
+        requests.iter().map(|(spans, _)| *spans).collect()
+    };
+    assert_eq!(spans(&requests), [20, 20]);
+    // Cut again by the far side: counted once all the same.
+    let refused = || Answer::Refuse(Status::resource_exhausted("too large"));
+    let (sum, requests) = check(vec![twice], 3 << 20, vec![refused(), refused()]).await;
+    assert_eq!(sum, expected);
+    assert_eq!(spans(&requests), [20, 10, 5, 5, 10, 20]);
 }
 
 #[tokio::test]
