@@ -271,17 +271,33 @@ async fn rss_at(process: &Process, address: SocketAddr, shape: &Shape, points: &
     out
 }
 
-async fn memory_table() {
-    println!(
-        "\n| undecided traces of | RSS at 50,000 | RSS at 200,000 | bytes a trace |\n| --- | --- | --- | --- |"
-    );
-    let mut slopes = Vec::new();
-    for (name, spans, parts) in [
+async fn memory_table(only: &str) {
+    slopes(only).await;
+    for (name, prompt_bytes) in [("1 KB", 1_000), ("100 KB", 100_000)] {
+        let name = format!("prompts of {name}");
+        if name.contains(only) {
+            let (rss, held) = full(prompt_bytes).await;
+            println!("With {name}: RSS {rss} MiB ({held} bodies held).");
+            let _ = std::io::stdout().flush();
+        }
+    }
+}
+
+/// How RSS grows with undecided traces.
+async fn slopes(only: &str) {
+    let rows = [
         ("10 spans in 2 pieces", 10, 2),
         ("20 spans in 4 pieces", 20, 4),
         ("60 spans in 4 pieces", 60, 4),
         ("20 spans in 20 pieces", 20, 20),
-    ] {
+    ];
+    let mut slopes = Vec::new();
+    for (name, spans, parts) in rows.into_iter().filter(|row| row.0.contains(only)) {
+        if slopes.is_empty() {
+            println!(
+                "\n| undecided traces of | RSS at 50,000 | RSS at 200,000 | bytes a trace |\n| --- | --- | --- | --- |"
+            );
+        }
         let place = tempfile::tempdir_in(scratch()).expect("a directory");
         let sink = Sink::start().await;
         let memory = "total: 256MiB, per_service: {default: 256MiB}, skeletons: 160MiB";
@@ -301,13 +317,9 @@ async fn memory_table() {
         );
         slopes.push(slope);
     }
-    println!(
-        "\nEach further piece: {:.1} bytes (bar 20).",
-        (slopes[3] - slopes[1]) / 16.0
-    );
-    for prompt_bytes in [1_000, 100_000] {
-        let (rss, held) = full(prompt_bytes).await;
-        println!("Prompts of {prompt_bytes} bytes: RSS {rss} MiB ({held} bodies held).");
+    if let [_, four, _, twenty] = slopes[..] {
+        let each = (twenty - four) / 16.0;
+        println!("\nEach further piece: {each:.1} bytes (bar 20).");
     }
 }
 
@@ -358,11 +370,12 @@ fn main() {
         .skip(1)
         .filter(|word| !word.starts_with('-'));
     let (only, row) = (words.next(), words.next());
+    let row = row.as_deref().unwrap_or_default();
     if only.as_deref() != Some("memory") {
-        runtime.block_on(cpu_table(row.as_deref().unwrap_or_default()));
+        runtime.block_on(cpu_table(row));
     }
     if only.as_deref() != Some("cpu") {
-        runtime.block_on(memory_table());
+        runtime.block_on(memory_table(row));
     }
 }
 
