@@ -1,6 +1,8 @@
 //! Tailwater: tail sampling for LLM inference.
 
 pub mod admin;
+#[cfg(test)]
+mod cases;
 mod client_tls;
 pub mod clock;
 pub mod config;

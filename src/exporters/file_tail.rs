@@ -84,7 +84,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(crate::cases::cases(64))]
 
         #[test]
         fn ends_behind_the_last_frame(

@@ -516,7 +516,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(crate::cases::cases(64))]
         #[test]
         fn accounts_agree_with_a_plain_list(steps in prop::collection::vec(step(), 1..40)) {
             let services = Arc::new(Services::new(&memory(OnFull::Spill)));

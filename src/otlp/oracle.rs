@@ -228,7 +228,7 @@ fn both_orders(data: &proto::TracesData) -> [Bytes; 2] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(crate::cases::cases(256))]
 
     #[test]
     fn scan_sees_what_prost_sees(data in request()) {

@@ -1,7 +1,6 @@
 //! No secret in any output, and no panic, whatever is typed.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use tailwater::config::{Source, load};
 
 use super::env;
@@ -166,8 +165,7 @@ fn overrides_show_no_secret() {
 }
 
 proptest! {
-    // One seed: CI is the same every day. PROPTEST_RNG_SEED and PROPTEST_CASES look further.
-    #![proptest_config(ProptestConfig { cases: 200, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases::cases(200))]
 
     #[test]
     fn one_slip_shows_no_secret(slip in slip()) {

@@ -4,6 +4,8 @@
 
 mod answers;
 mod canary;
+#[path = "../../src/cases.rs"]
+mod cases;
 mod command_line;
 mod layers;
 mod schema;

@@ -261,7 +261,7 @@ fn play(durability: Durability, seed: u64, steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, max_shrink_iters: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4000, ..crate::cases::cases(150) })]
 
     #[test]
     fn a_killed_process_loses_nothing(seed in any::<u64>(), steps in prop::collection::vec(step(), 1..60)) {

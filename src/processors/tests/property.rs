@@ -156,7 +156,7 @@ proptest! {
 
 proptest! {
     // Each order of processors is a config that is loaded.
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::cases::cases(24))]
 
     #[test]
     fn a_chain_is_its_processors_in_turn(

@@ -110,7 +110,7 @@ fn is_quoted(form: Form, class: FieldClass) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(crate::cases::cases(300))]
 
     #[test]
     fn each_text_is_treated_as_its_class(

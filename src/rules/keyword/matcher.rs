@@ -238,7 +238,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1000))]
+        #![proptest_config(crate::cases::cases(1000))]
         #[test]
         fn equals_a_naive_search(
             keywords in proptest::collection::vec("[a-cA-Csi请解ßКéÉ]{1,4}|[a-bs请]{8,20}|[ab\n\"\\\\]{1,9}", 1..6),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1000))]
+        #![proptest_config(crate::cases::cases(1000))]
         #[test]
         fn every_form_of_a_letter_is_the_letter(
             keyword in proptest::collection::vec(0_usize..30, 1..12), text in proptest::collection::vec(0_usize..30, 0..30),

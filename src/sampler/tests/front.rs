@@ -199,7 +199,7 @@ fn run(happenings: &[Happening]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(crate::cases::cases(8))]
 
     #[test]
     fn the_rules_see_what_processors_leave(happenings in proptest::collection::vec(happening(), 1..25)) {

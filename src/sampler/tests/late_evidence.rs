@@ -199,7 +199,7 @@ fn run_late(happenings: &[Happening]) -> Result<CheckReport, TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(crate::cases::cases(8))]
 
     #[test]
     fn dropped_traces_come_back_whole_and_once(happenings in proptest::collection::vec(happening(), 1..30)) {

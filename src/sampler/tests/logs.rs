@@ -216,7 +216,7 @@ fn run_logs(happenings: &[Happening]) -> Result<CheckReport, TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(crate::cases::cases(8))]
 
     #[test]
     fn log_records_go_with_their_traces(happenings in proptest::collection::vec(happening(), 1..30)) {

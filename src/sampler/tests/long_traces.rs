@@ -196,7 +196,7 @@ fn run_long_traces(happenings: &[Happening]) -> Result<Run, TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(crate::cases::cases(8))]
 
     #[test]
     fn long_traces_are_a_patient_samplers_too(happenings in proptest::collection::vec(happening(), 1..30)) {

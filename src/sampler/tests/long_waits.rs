@@ -175,7 +175,7 @@ fn run_long(steps: &[LongStep]) -> Result<CheckReport, TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(crate::cases::cases(16))]
 
     #[test]
     fn waits_of_minutes_are_a_naive_samplers_too(steps in proptest::collection::vec(long_step(), 1..25)) {

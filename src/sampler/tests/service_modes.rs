@@ -176,7 +176,7 @@ fn without_late_errors(happenings: Vec<Happening>) -> Vec<Happening> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(crate::cases::cases(8))]
 
     #[test]
     fn modes_change_nothing_for_the_tail(happenings in proptest::collection::vec(happening(), 1..25)) {

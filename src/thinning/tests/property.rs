@@ -43,7 +43,7 @@ fn bare(span: &Span) -> Span {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(crate::cases::cases(400))]
 
     #[test]
     fn what_stays_is_whole(

@@ -189,7 +189,7 @@ fn with_empty_messages(mut request: ExportTraceServiceRequest) -> ExportTraceSer
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(crate::cases::cases(128))]
 
     #[test]
     fn json_of_the_oracle_is_read_as_the_oracle_meant_it(request in request()) {

@@ -214,7 +214,7 @@ fn written(message: Vec<u8>, before: Vec<u8>, kind: Kind, form: Form) -> Vec<u8>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(crate::cases::cases(500))]
 
     #[test]
     fn bytes_answer_as_decoded_messages_do(

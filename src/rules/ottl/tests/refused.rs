@@ -185,7 +185,7 @@ fn pieces() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(crate::cases::cases(1000))]
 
     #[test]
     fn no_text_does_harm(text in "\\PC{0,80}") {
