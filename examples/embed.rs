@@ -42,6 +42,6 @@ pub(crate) async fn embed(config: &str, request: Vec<u8>) -> Result<Accepted, Bo
     // Acknowledged means: in the log, as for a request that came over the network.
     let accepted = pipeline.submit(request.into()).await;
     // Undecided traces stay in a log on disk for the next start; one in memory decides them now.
-    pipeline.stop(Duration::from_secs(10)).await;
+    pipeline.stop(Duration::from_secs(30)).await;
     Ok(accepted?)
 }

@@ -199,7 +199,7 @@ mod tests {
         let mut half = TcpStream::connect(address).await.unwrap();
         half.write_all(b"GET /metrics HTT").await.unwrap();
         get(address, "/healthz").await;
-        timeout(GRACE * 3, server.stop()).await.unwrap();
+        timeout(GRACE * 30, server.stop()).await.unwrap();
         let mut rest = Vec::new();
         let _ = silent.read_to_end(&mut rest).await;
         assert!(rest.is_empty());

@@ -298,7 +298,7 @@ impl Rig {
     /// The worker has read everything and its time is the log's.
     fn settle(&self) {
         let now = self.log.stats().now;
-        for _ in 0..2_000 {
+        for _ in 0..60_000 {
             let stats = &self.sampler.stats;
             let time = stats::get(&stats.log_time);
             let records = stats::get(&stats.records.accepted);
@@ -554,7 +554,7 @@ fn run(steps: &[Step]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(crate::cases::cases(8))]
 
     #[test]
     fn decisions_are_a_naive_samplers_through_restarts(steps in proptest::collection::vec(step(), 1..25)) {

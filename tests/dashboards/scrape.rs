@@ -68,23 +68,29 @@ async fn a_scrape_has_what_panels_ask_for_and_exemplars_of_kept_traces() {
         send_grpc(daemon.grpc, calls::trace(number, now())).await;
     }
     let page = async |accept| get_as(daemon.metrics, "/metrics", accept).await.unwrap().2;
-    until_async("all are decided", async || {
-        page("")
-            .await
-            .contains("tailwater_undecided_traces{pipeline=\"traces\"} 0\n")
-    })
-    .await;
+    let all_are_decided = async || {
+        let page = page("").await;
+        ["undecided_traces", "worker_unread_bytes"]
+            .iter()
+            .all(|name| page.contains(&format!("tailwater_{name}{{pipeline=\"traces\"}} 0\n")))
+    };
+    until_async("all are decided", all_are_decided).await;
     // A late span for the families that count them.
     send_grpc(daemon.grpc, calls::trace(0, now())).await;
 
-    let text = page("").await;
-    let found = samples(&text);
     let wanted = table().dashboards;
     let wanted = wanted.iter().flat_map(|dashboard| dashboard.panels());
-    for query in wanted.flat_map(|panel| &panel.queries) {
-        for name in metrics_of(&query.asked()) {
-            assert!(found.contains(name.as_str()), "{name} is not in the scrape");
-        }
+    let wanted: BTreeSet<String> = wanted
+        .flat_map(|panel| &panel.queries)
+        .flat_map(|query| metrics_of(&query.asked()))
+        .collect();
+    let mut text = String::new();
+    for name in wanted {
+        until_async(&format!("{name} is in the scrape"), async || {
+            text = page("").await;
+            samples(&text).contains(name.as_str())
+        })
+        .await;
     }
     assert!(
         exemplars(&text).is_empty() && !text.contains("# EOF"),

@@ -2,14 +2,13 @@
 
 use crate::support::daemon::{Place, run_to_end};
 use crate::support::files::text_is_in;
-use crate::support::ledger::at_rest;
-use crate::support::recipe::{ERRORS, Recipe};
+use crate::support::ledger::{at_rest, becomes, states};
+use crate::support::recipe::{ERRORS, FOR_EVER, Recipe, wait};
 use crate::support::sender::send_grpc;
 use crate::support::sink::Sink;
 use crate::support::spans::{assert_same, flatten};
-use crate::support::traffic::request;
+use crate::support::traffic::{failing_first, request};
 use std::path::Path;
-use std::time::Duration;
 
 /// The id of a trace of [`request`].
 fn id(trace: u64) -> String {
@@ -32,16 +31,21 @@ async fn an_erased_trace_is_nowhere_and_all_others_are_delivered() {
     let place = Place::new(&Recipe::new(ERRORS, &[&sink]))
         .set("processors.tail_sampling.buffer.disk.max_size=32MiB");
     let mut daemon = place.start().await;
-    for part in 0..3 {
+    for part in failing_first(3) {
         send_grpc(daemon.grpc, request(0..30, part)).await;
     }
     // Kept ones wait for the backend.
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    let decided = states([("accepted", 90), ("awaiting", 9), ("dropped", 81)]);
+    becomes(&daemon, &sink.exporter(0).0, &decided).await;
     let (code, printed) = erase(&place, &id(10));
     assert!(code == Some(1) && printed.contains("in use"), "{printed}");
-    // These are undecided when the daemon stops.
+    daemon.kill();
+    // These are undecided when the next one stops.
+    let place = place.set(&wait(FOR_EVER));
+    let mut daemon = place.start().await;
     send_grpc(daemon.grpc, request(30..50, 1)).await;
     assert!(daemon.terminate().await.0.success());
+    let place = place.set(&wait(1));
 
     let log = place.path().join("log");
     let (kept, dropped, undecided) = (10, 11, 40);
@@ -72,18 +76,13 @@ async fn an_erased_trace_is_nowhere_and_all_others_are_delivered() {
     let ledger = at_rest(&daemon, &sink.exporter(0).0).await;
     assert!(daemon.terminate().await.0.success());
     // Of traces 0 and 20 three spans, of 30 the one that has failed; trace 40 says nothing of a failure any more.
-    let states = [
+    let expected = [
         ("accepted", 110),
         ("delivered", 7),
         ("erased", 3),
         ("dropped", 100),
     ];
-    assert_eq!(
-        ledger,
-        states
-            .map(|(state, spans)| (state.to_owned(), spans))
-            .into()
-    );
+    assert_eq!(ledger, states(expected));
     let mut expected: Vec<_> = [0, 20]
         .into_iter()
         .flat_map(|trace| (0..3).map(move |part| request(trace..trace + 1, part)))

@@ -2,12 +2,12 @@
 
 use crate::support::daemon::Place;
 use crate::support::fixtures;
-use crate::support::ledger::assert_ledger;
+use crate::support::ledger::{assert_ledger, becomes, states};
 use crate::support::recipe::{ALL, ERRORS, Recipe};
 use crate::support::sender::{send_grpc, send_protobuf};
 use crate::support::sink::{Manner, Sink};
 use crate::support::spans::{Flat, assert_same, flatten};
-use crate::support::traffic::{fails, request};
+use crate::support::traffic::{failing_first, fails, request};
 use crate::support::wait::until;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use std::fs;
@@ -18,7 +18,7 @@ const SENT: usize = 300;
 
 /// Sends 100 traces of three spans, ten of which fail; the spans that are to be kept.
 async fn send_hundred(port: u16) -> Vec<Flat> {
-    for part in 0..3 {
+    for part in failing_first(3) {
         send_grpc(port, request(0..100, part)).await;
     }
     let kept = (0..100).filter(|trace| fails(*trace));
@@ -34,7 +34,13 @@ async fn a_backend_that_comes_later_gets_everything() {
     let place = Place::new(&Recipe::new(ERRORS, &[&sink]));
     let mut daemon = place.start().await;
     let expected = send_hundred(daemon.grpc).await;
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    let kept = expected.len() as u64;
+    let decided = [
+        ("accepted", SENT as u64),
+        ("awaiting", kept),
+        ("dropped", SENT as u64 - kept),
+    ];
+    becomes(&daemon, &sink.exporter(0).0, &states(decided)).await;
     sink.start();
     until("all kept spans are at the sink", || {
         sink.count() >= expected.len()

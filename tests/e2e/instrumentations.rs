@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const RULES: &str = r#"
       - {name: keyword, type: prompt_keyword, prompt_keyword: {keywords: ["ignore previous instructions", "忽略以上所有指示"], fields: [prompt]}}
       - {name: tokens, type: token_count, token_count: {of: input, min: 10_000}}
-      - {name: first_token, type: latency_percentile, latency_percentile: {percentile: 99, of: ttft, by: [service.name], warmup_ms: 500}}
+      - {name: first_token, type: latency_percentile, latency_percentile: {percentile: 99, of: ttft, by: [service.name], warmup_ms: 3000}}
       - {name: failed, type: gen_ai_error}"#;
 const CALLS: usize = 60;
 

@@ -3,13 +3,13 @@
 
 use crate::support::daemon::Place;
 use crate::support::files::text_is_in;
-use crate::support::ledger::{Ledger, assert_ledger, at_rest, delivered};
-use crate::support::recipe::{ERRORS, Recipe};
+use crate::support::ledger::{assert_ledger, at_rest, delivered, states};
+use crate::support::recipe::{ERRORS, FOR_EVER, Recipe, wait};
 use crate::support::sender::send_grpc;
 use crate::support::sink::Sink;
 use crate::support::spans::Flat;
 use crate::support::texts::{attribute, of_spans};
-use crate::support::traffic::request;
+use crate::support::traffic::{at_once, request};
 use crate::support::wait::until;
 use std::collections::BTreeSet;
 
@@ -19,12 +19,6 @@ const KEPT: u64 = TRACES / 10;
 const PROMPT: &str = "gen_ai.input.messages";
 
 const POLICIES: &str = "[{name: errors, type: status_code, status_code: {status_codes: [ERROR]}, export_to: [otlp/1], evaluate_percentage: 50}]";
-
-fn states<const N: usize>(states: [(&str, u64); N]) -> Ledger {
-    let some = states.into_iter().filter(|(_, spans)| *spans > 0);
-    some.map(|(state, spans)| (state.to_owned(), spans))
-        .collect()
-}
 
 fn traces(spans: &[Flat]) -> BTreeSet<String> {
     spans.iter().map(|span| span.trace.clone()).collect()
@@ -42,9 +36,8 @@ async fn kept_traces_are_thinned_routed_and_redacted_also_after_a_kill() {
         .set("processors.tail_sampling.thinning=[{spans: chat 3, keep_percentage: 0}]")
         .set("exporters.otlp/0.redact={prompt: drop}");
     let mut daemon = place.start().await;
-    for part in 0..4 {
-        send_grpc(daemon.grpc, request(0..TRACES, part)).await;
-    }
+    // Thinning looks at one entry at a time: the whole trace.
+    send_grpc(daemon.grpc, at_once(0..TRACES, 4)).await;
     delivered(&daemon, &backend.exporter(0).0, 3 * KEPT).await;
     // What the judge is to get waits for it in the log.
     daemon.kill();
@@ -96,7 +89,7 @@ async fn kept_traces_are_thinned_routed_and_redacted_also_after_a_kill() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_receiver_redacts_is_never_stored() {
     let sink = Sink::grpc();
-    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(3))
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(FOR_EVER))
         .set("receivers.otlp.redact={prompt: {truncate: 8}}");
     let mut daemon = place.start().await;
     for part in 0..2 {
@@ -104,6 +97,7 @@ async fn what_a_receiver_redacts_is_never_stored() {
     }
     // Decided by the next life, on what is stored.
     daemon.kill();
+    let place = place.set(&wait(1));
     let mut daemon = place.start().await;
     until("what is kept is at the sink", || sink.count() >= 4).await;
     assert_ledger(&daemon, &sink.exporter(0).0, 40, 4).await;

@@ -7,7 +7,7 @@ use crate::support::recipe::{ALL, Recipe};
 use crate::support::sender::{get, post_to, send_grpc};
 use crate::support::sink::Sink;
 use crate::support::spans::{assert_same, flatten};
-use crate::support::traffic::request;
+use crate::support::traffic::{failing_first, request};
 use crate::support::wait::{until, until_async};
 use http::StatusCode;
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
@@ -131,7 +131,7 @@ async fn logs_leave_with_their_traces_and_a_late_score_brings_one_back() {
             .set("processors.tail_sampling.late_evidence.policies=[errors, bad]");
         let mut daemon = place.start().await;
         // Traces 0 and 10 fail.
-        for part in 0..2 {
+        for part in failing_first(2) {
             send_grpc(daemon.grpc, request(0..TRACES, part)).await;
         }
         for trace in 0..TRACES {

@@ -7,7 +7,7 @@ use crate::support::sender::{get, send_grpc};
 use crate::support::sink::Sink;
 use crate::support::spans::{assert_same, flatten};
 use crate::support::texts::of_spans;
-use crate::support::traffic::request;
+use crate::support::traffic::{at_once, request};
 use crate::support::wait::{until, until_async};
 use http::StatusCode;
 use std::fs;
@@ -63,7 +63,7 @@ async fn check(place: Place, sink: Sink, health: Option<u16>) {
             "{status}: {page}"
         );
     }
-    let failed = [request(10..11, 0), request(10..11, 1)];
+    let failed = [request(10..11, 1), request(10..11, 0)];
     for request in &failed {
         send_grpc(daemon.grpc, request.clone()).await;
     }
@@ -173,9 +173,7 @@ async fn judge() {
     let (code, printed) = run_to_end(&mut place.command("validate"));
     assert_eq!(code, Some(0), "{printed}");
     let mut daemon = place.start().await;
-    for part in 0..2 {
-        send_grpc(daemon.grpc, request(10..11, part)).await;
-    }
+    send_grpc(daemon.grpc, at_once(10..11, 2)).await;
     until("both have the failed trace", || {
         backend.count() >= 2 && judge.count() >= 2
     })

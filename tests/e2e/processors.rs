@@ -3,7 +3,7 @@
 
 use crate::support::daemon::Place;
 use crate::support::ledger::at_rest;
-use crate::support::recipe::{ERRORS, Recipe};
+use crate::support::recipe::{ERRORS, FOR_EVER, Recipe, wait};
 use crate::support::sender::send_grpc;
 use crate::support::sink::Sink;
 use crate::support::spans::{assert_same, flatten};
@@ -55,7 +55,7 @@ async fn what_processors_leave_is_decided_delivered_and_accounted_for() {
     let resource = "{attributes: [{key: deployment, value: test, action: insert}]}";
     let attributes = "{actions: [{key: gen_ai.input.messages, action: delete}, {key: tier, from_attribute: plan, default_value: none, action: upsert}]}";
     let recipe = Recipe::new(ERRORS, &[&sink])
-        .decision_wait(4)
+        .decision_wait(FOR_EVER)
         .front("resource", resource)
         .front("filter/probes", filter)
         .back("attributes", attributes);
@@ -67,6 +67,7 @@ async fn what_processors_leave_is_decided_delivered_and_accounted_for() {
     send_grpc(daemon.grpc, mixed()).await;
     daemon.kill();
     assert_eq!(sink.count(), 0, "decided too early");
+    let place = place.set(&wait(1));
     let mut daemon = place.start().await;
     let failing = || (0..TRACES).filter(|trace| fails(*trace));
     let expected = flatten(&processed(failing()));

@@ -18,7 +18,8 @@ const RULES: &str = r#"
       - {name: coin, type: probabilistic, probabilistic: {sampling_percentage: 10}}"#;
 
 async fn check(protocol: &str, compression: &str, sink: Sink) {
-    let place = Place::new(&Recipe::new(RULES, &[&sink]).decision_wait(3));
+    // Far more than lies between two spans of a trace, also where four of these share one core.
+    let place = Place::new(&Recipe::new(RULES, &[&sink]).decision_wait(12));
     let mut daemon = place.start().await;
     let port = if protocol == "grpc" {
         daemon.grpc

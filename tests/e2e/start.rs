@@ -1,7 +1,7 @@
 //! Starts that must fail, clearly and without harm: a directory in use, a taken port, a config with errors.
 
 use crate::support::daemon::{Place, run_to_end};
-use crate::support::recipe::{ALL, ERRORS, Recipe};
+use crate::support::recipe::{ALL, ERRORS, FOR_EVER, Recipe, wait};
 use crate::support::sender::send_grpc;
 use crate::support::sink::Sink;
 use crate::support::traffic::request;
@@ -64,7 +64,7 @@ async fn a_taken_port_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_partition_count_changes_when_nothing_is_undecided() {
     let sink = Sink::grpc();
-    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(3));
+    let place = Place::new(&Recipe::new(ERRORS, &[&sink]).decision_wait(FOR_EVER));
     let seven = ["--set", "processors.tail_sampling.buffer.disk.partitions=7"];
     let mut daemon = place.start().await;
     send_grpc(daemon.grpc, request(0..1, 1)).await;
@@ -75,6 +75,7 @@ async fn the_partition_count_changes_when_nothing_is_undecided() {
         printed.contains("the log has 16 partitions and undecided traces"),
         "{printed}"
     );
+    let place = place.set(&wait(1));
     let mut daemon = place.start().await;
     until("the trace is decided", || sink.count() == 1).await;
     assert!(daemon.terminate().await.0.success());

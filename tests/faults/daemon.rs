@@ -1,15 +1,18 @@
 //! The real daemon as a process on a directory of its own: started, stopped, killed, started again, measured.
 
+use crate::load::ports;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
+
+/// How long a test waits for what must come; machines of CI are slow and shared.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// How a daemon is set up.
 #[derive(Debug, Clone)]
@@ -105,6 +108,8 @@ impl Place {
             writeln!(exporters, "    endpoint: {sink}").unwrap();
             writeln!(exporters, "    tls: {{insecure: true}}").unwrap();
             writeln!(exporters, "    compression: none").unwrap();
+            // A machine that stands still for a while is no reason to send anything twice.
+            writeln!(exporters, "    timeout: 60s").unwrap();
             writeln!(
                 exporters,
                 "    retry_on_failure: {{initial_interval: 100ms, max_interval: 1s}}"
@@ -138,7 +143,7 @@ impl Place {
     /// Starts the daemon and waits until it takes requests.
     pub(crate) async fn start(&self) -> Daemon {
         let mut daemon = self.spawn();
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + PATIENCE;
         while !daemon.is_ready() {
             assert!(
                 !daemon.has_ended(),
@@ -239,7 +244,7 @@ impl Daemon {
                 return (status, start.elapsed());
             }
             assert!(
-                start.elapsed() < Duration::from_secs(60),
+                start.elapsed() < PATIENCE,
                 "SIGTERM is not obeyed:\n{}",
                 self.log()
             );
@@ -283,22 +288,14 @@ impl Drop for Daemon {
     }
 }
 
-/// A free port, below the range that the kernel gives to clients, so that it stays free while a daemon is down.
+/// A free port of this test program alone.
 pub(crate) fn free() -> SocketAddr {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let start = std::process::id() % 150 * 40;
-    loop {
-        let step = u32::from(NEXT.fetch_add(1, Ordering::Relaxed));
-        let port = 10_000 + u16::try_from((start + step) % 10_000).unwrap();
-        if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
-            return listener.local_addr().unwrap();
-        }
-    }
+    SocketAddr::from((Ipv4Addr::LOCALHOST, ports::free()))
 }
 
-/// Waits until `holds`, at most `patience`; whether it came to be.
-pub(crate) async fn within(patience: Duration, mut holds: impl FnMut() -> bool) -> bool {
-    let end = Instant::now() + patience;
+/// Waits until `holds`, as long as is patient; whether it came to be.
+pub(crate) async fn until(mut holds: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + PATIENCE;
     loop {
         if holds() {
             return true;

@@ -1,6 +1,6 @@
 //! A log that is full, and a disk that is: refused clearly, nothing lost, and on again when there is room.
 
-use crate::daemon::{Place, Setup, within};
+use crate::daemon::{Place, Setup, until};
 use crate::load::{Load, Pace, Shape, Sink};
 use crate::metrics::settled_ledger;
 use crate::tmpfs::Tmpfs;
@@ -30,7 +30,7 @@ async fn fills_up_and_recovers(place: &Place, mut sink: Sink, reason: &str) {
     );
     let outcome = load.outcome.clone();
     assert!(
-        within(Duration::from_secs(60), || outcome.counts().refused > 20).await,
+        until(|| outcome.counts().refused > 20).await,
         "{:?}",
         outcome.counts()
     );
@@ -50,16 +50,11 @@ async fn fills_up_and_recovers(place: &Place, mut sink: Sink, reason: &str) {
     sink.rise();
     let more = acknowledged + 100_000;
     assert!(
-        within(Duration::from_secs(60), || outcome.counts().acknowledged
-            > more)
-        .await,
+        until(|| outcome.counts().acknowledged > more).await,
         "it does not recover"
     );
     let (shape, outcome, traces) = load.finish().await;
-    within(Duration::from_secs(30), || {
-        verdict(&sink, &shape, None, traces).wrong == 0
-    })
-    .await;
+    until(|| verdict(&sink, &shape, None, traces).wrong == 0).await;
     let verdict = verdict(&sink, &shape, Some(&outcome), traces);
     verdict.assert_exact();
     assert_eq!(verdict.copies, 0, "{verdict:?}");

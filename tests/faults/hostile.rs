@@ -1,6 +1,6 @@
 //! Requests that no honest sender makes: each gets its exact answer, the daemon lives, and what is sound arrives.
 
-use crate::daemon::{Daemon, Place, Setup, within};
+use crate::daemon::{Daemon, Place, Setup, until};
 use crate::load::{Answer, Client, Sink, frame};
 use bytes::Bytes;
 use opentelemetry_proto::tonic::collector::trace::v1::{
@@ -10,7 +10,6 @@ use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, KeyValue, any
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message;
-use std::time::Duration;
 
 const INVALID_ARGUMENT: u32 = 3;
 const RESOURCE_EXHAUSTED: u32 = 8;
@@ -113,7 +112,7 @@ impl Stage {
                 .find(|(id, spans)| stage.sink.got(*id).is_none_or(|got| got.total != *spans))
                 .copied()
         };
-        within(Duration::from_secs(30), || all(&self).is_none()).await;
+        until(|| all(&self).is_none()).await;
         let wrong = all(&self);
         assert_eq!(
             wrong.map(|(id, spans)| (id, spans, self.sink.got(id))),

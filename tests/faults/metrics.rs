@@ -1,5 +1,6 @@
 //! The daemon's own account of what it holds and did.
 
+use crate::daemon::PATIENCE;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -63,21 +64,33 @@ impl Scrape {
     }
 }
 
-/// The ledger of `exporter` once nothing is under way: its difference must be 0, and nothing lost.
+/// The ledger of `exporter` once everything that is acknowledged is in it and nothing is under way: its difference must be 0,
+/// and nothing lost.
 pub(crate) async fn settled_ledger(address: SocketAddr, exporter: &str) -> BTreeMap<String, u64> {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + PATIENCE;
+    let mut last = None;
     loop {
         let scrape = Scrape::of(address).await.expect("no metrics");
         let ledger = scrape.ledger(exporter);
+        let unread = scrape.sum("tailwater_worker_unread_bytes", &[]);
         let difference = scrape.sum(
             "tailwater_ledger_difference",
             &[&format!("exporter=\"{exporter}\"")],
         );
-        if difference == 0.0 && ledger["undecided"] == 0 && ledger["awaiting"] == 0 {
+        let rests = difference == 0.0
+            && unread == 0.0
+            && ledger["undecided"] == 0
+            && ledger["awaiting"] == 0;
+        // A page is no single moment: the same twice is.
+        if rests && last.as_ref() == Some(&ledger) {
             assert_eq!(ledger["lost"], 0, "{ledger:?}");
             return ledger;
         }
-        assert!(Instant::now() < end, "difference {difference}, {ledger:?}");
+        assert!(
+            Instant::now() < end,
+            "difference {difference}, {unread} bytes unread, {ledger:?}"
+        );
+        last = Some(ledger);
         sleep(Duration::from_millis(200)).await;
     }
 }

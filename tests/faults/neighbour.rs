@@ -5,10 +5,11 @@
 //! whose caps are wide: two cores that serve twenty times the load are slower, whatever a cap does, and what is asked here
 //! is what a full cap of the neighbour's costs.
 
-use crate::daemon::{Place, Setup, within};
+use crate::daemon::{Place, Setup, until};
 use crate::load::{Evidence, Load, Pace, Shape, Sink};
 use crate::metrics::Scrape;
 use crate::verdict::verdict;
+use parking_lot::Mutex;
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -21,7 +22,9 @@ const WINDOWS: u32 = 3;
 /// Until a cap is full, with a second on top.
 const FILLED: Duration = WAIT.saturating_add(Duration::from_secs(1));
 /// Runs until answers in time are taken as out of reach: a stall of the machine ends a run, not the test.
-const RUNS: u32 = 3;
+const RUNS: u32 = 6;
+/// p99 with wide caps, for traces as usual and for small ones: as good for one test as for the next, until a run fails.
+static WITHOUT: Mutex<[Option<Duration>; 2]> = Mutex::new([None; 2]);
 
 /// Which cap the neighbour fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,23 +97,23 @@ impl Full {
     }
 }
 
-/// The median of the windows' p99.
-fn p99(load: &Load, from: Duration) -> Duration {
-    let mut windows: Vec<Duration> = (0..WINDOWS)
+/// The median of the windows' p99; `None` when the machine stood still for most of one.
+fn p99(load: &Load, from: Duration) -> Option<Duration> {
+    let windows: Option<Vec<Duration>> = (0..WINDOWS)
         .map(|n| {
             let all = load
                 .outcome
                 .latencies(from + WINDOW * n, from + WINDOW * (n + 1));
-            assert!(all.len() > 100, "{} answers in a window", all.len());
-            all[all.len() * 99 / 100]
+            (all.len() > 100).then(|| all[all.len() * 99 / 100])
         })
         .collect();
+    let mut windows = windows?;
     windows.sort_unstable();
-    windows[windows.len() / 2]
+    Some(windows[windows.len() / 2])
 }
 
 /// Both services for as long as it takes to measure: their loads, and the quiet one's p99.
-async fn side_by_side(place: &Place, full: Full) -> (Load, Load, Duration) {
+async fn side_by_side(place: &Place, full: Full) -> (Load, Load, Option<Duration>) {
     let pace = |rate, connections| Pace {
         rate,
         in_flight: 8 * connections,
@@ -124,7 +127,7 @@ async fn side_by_side(place: &Place, full: Full) -> (Load, Load, Duration) {
 }
 
 /// What the quiet one gets when no cap is full.
-async fn unpressed(full: Full) -> Duration {
+async fn unpressed(full: Full) -> Option<Duration> {
     let sink = Sink::start().await;
     let place = Place::new(&wide(), &[sink.address()]);
     let mut daemon = place.start().await;
@@ -150,7 +153,7 @@ async fn assert_full(full: Full, on_full: &str, place: &Place, refused: u64) {
 }
 
 /// The quiet one's p99 beside a neighbour that has a cap full; everything else is asserted.
-async fn pressed(full: Full, on_full: &str) -> Duration {
+async fn pressed(full: Full, on_full: &str) -> Option<Duration> {
     let sink = Sink::start().await;
     let place = Place::new(&full.setup(on_full), &[sink.address()]);
     let mut daemon = place.start().await;
@@ -164,10 +167,7 @@ async fn pressed(full: Full, on_full: &str) -> Duration {
     assert_full(full, on_full, &place, neighbour.outcome.counts().refused).await;
     drop(neighbour);
     let (shape, outcome, traces) = load.finish().await;
-    within(Duration::from_secs(30), || {
-        verdict(&sink, &shape, None, traces).missing.is_empty()
-    })
-    .await;
+    until(|| verdict(&sink, &shape, None, traces).wrong == 0).await;
     sleep(Duration::from_secs(2)).await;
     let verdict = verdict(&sink, &shape, Some(&outcome), traces);
     let (status, _) = daemon.terminate().await;
@@ -179,17 +179,20 @@ async fn pressed(full: Full, on_full: &str) -> Duration {
 
 /// Answers in time with each cap full, in one of a few runs.
 async fn check(on_full: &str) {
-    let mut without = [None; 2];
     for full in [Full::Cache, Full::Skeletons, Full::Log] {
         let shape = usize::from(full == Full::Skeletons);
         for run in 1..=RUNS {
-            let wide = match without[shape] {
-                Some(known) => known,
-                None => *without[shape].insert(unpressed(full).await),
+            let known = WITHOUT.lock()[shape];
+            let wide = match known {
+                Some(known) => Some(known),
+                None => unpressed(full).await,
             };
+            WITHOUT.lock()[shape] = wide;
             let with = pressed(full, on_full).await;
             eprintln!("{full:?} {on_full}: p99 {wide:?}, {with:?} with the cap full");
-            if with <= wide * 2 {
+            if let (Some(with), Some(wide)) = (with, wide)
+                && with <= wide * 2
+            {
                 break;
             }
             assert!(
@@ -197,7 +200,7 @@ async fn check(on_full: &str) {
                 "{full:?} {on_full}: {with:?} is more than twice {wide:?}"
             );
             // The machine may have been another one then.
-            without[shape] = None;
+            WITHOUT.lock()[shape] = None;
         }
     }
 }

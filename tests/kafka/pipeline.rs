@@ -34,7 +34,7 @@ async fn sidecar_to_kafka() {
     let (code, printed) = run_to_end(&mut place.command("validate"));
     assert_eq!(code, Some(0), "{printed}");
     let mut daemon = place.start().await;
-    let failed = [request(10..11, 0), request(10..11, 1)];
+    let failed = [request(10..11, 1), request(10..11, 0)];
     for request in &failed {
         send_grpc(daemon.grpc, request.clone()).await;
     }

@@ -15,7 +15,7 @@ use rdkafka::{Offset, TopicPartitionList};
 const CANARY: &str = "canary-in-a-record";
 
 /// A counter of the daemon's page.
-async fn metric(port: u16, line: &str) -> Option<u64> {
+pub(crate) async fn metric(port: u16, line: &str) -> Option<u64> {
     let (_, page) = get(port, "/metrics").await?;
     let found = page.lines().find_map(|found| found.strip_prefix(line))?;
     found.trim().parse().ok()
@@ -70,12 +70,12 @@ async fn a_poison_record_is_told_copied_and_passed_over() {
         topic::is_read(&broker, "spans", "g")
     })
     .await;
-    let log = daemon.log();
-    assert!(
-        log.contains("passed over") && log.contains("offset=1"),
-        "{log}"
-    );
-    assert!(!log.contains(CANARY));
+    until("it is told", || {
+        let log = daemon.log();
+        log.contains("passed over") && log.contains("offset=1")
+    })
+    .await;
+    assert!(!daemon.log().contains(CANARY));
     assert!(daemon.terminate().await.0.success());
 
     // The same without a dead-letter topic: counted, told, passed over.
@@ -124,7 +124,10 @@ async fn records_deleted_before_they_are_read_are_counted() {
     let daemon = reader.place.start().await;
     until("the rest is at the sink", || sink.count() == 5).await;
     until_metric(daemon.metrics, LOST, 5).await;
-    assert!(daemon.log().contains("retention is too short"));
+    until("it is told", || {
+        daemon.log().contains("retention is too short")
+    })
+    .await;
     assert_same(
         &flatten(requests[..2].iter().chain(&requests[7..])),
         &sink.spans(),

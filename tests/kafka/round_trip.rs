@@ -20,7 +20,8 @@ fn traffic() -> (
     Vec<ExportTraceServiceRequest>,
     Vec<ExportTraceServiceRequest>,
 ) {
-    let parts = |traces: std::ops::Range<u64>| [request(traces.clone(), 0), request(traces, 1)];
+    // What has failed comes first: see `failing_first`.
+    let parts = |traces: std::ops::Range<u64>| [request(traces.clone(), 1), request(traces, 0)];
     let all = (0..TRACES / 50).flat_map(|n| parts(n * 50..n * 50 + 50));
     let failed = (0..TRACES).filter(|trace| fails(*trace));
     (

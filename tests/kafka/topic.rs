@@ -7,13 +7,16 @@ use prost::Message as _;
 use rdkafka::ClientConfig;
 use rdkafka::Message;
 use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::KafkaResult;
 use rdkafka::message::Headers;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use rdkafka::{Offset, TopicPartitionList};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tokio::time::Instant;
 
-const ASK: Duration = Duration::from_secs(10);
+/// One question to a broker; it is asked again.
+const ASK: Duration = Duration::from_secs(20);
 
 /// A record as it lies in a topic.
 #[derive(Debug, Clone)]
@@ -56,7 +59,7 @@ pub(crate) fn all(broker: &Broker, topic: &str) -> Vec<Stored> {
         .set("enable.auto.commit", "false")
         .create()
         .unwrap();
-    let ends = ends(&consumer, topic);
+    let (ends, end) = (known_ends(&consumer, topic), Instant::now() + 3 * PATIENCE);
     let mut list = TopicPartitionList::new();
     for partition in ends.keys() {
         list.add_partition_offset(topic, *partition, Offset::Beginning)
@@ -66,7 +69,11 @@ pub(crate) fn all(broker: &Broker, topic: &str) -> Vec<Stored> {
     let total: i64 = ends.values().map(|(low, high)| high - low).sum();
     let mut stored = Vec::new();
     while i64::try_from(stored.len()).unwrap() < total {
-        let message = consumer.poll(PATIENCE).expect("a record").unwrap();
+        assert!(Instant::now() < end, "{} of {total}", stored.len());
+        // An error may be a connection that is made anew.
+        let Some(Ok(message)) = consumer.poll(ASK) else {
+            continue;
+        };
         let headers = message.headers().map(|headers| {
             let text = |value: Option<&[u8]>| {
                 String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
@@ -89,18 +96,27 @@ pub(crate) fn all(broker: &Broker, topic: &str) -> Vec<Stored> {
 /// The end of a partition.
 pub(crate) fn end(broker: &Broker, topic: &str, partition: i32) -> i64 {
     let consumer: BaseConsumer = client(broker).create().unwrap();
-    ends(&consumer, topic)[&partition].1
+    known_ends(&consumer, topic)[&partition].1
+}
+
+/// [`ends`], asked for until a broker answers.
+fn known_ends(consumer: &BaseConsumer, topic: &str) -> BTreeMap<i32, (i64, i64)> {
+    let end = Instant::now() + 3 * PATIENCE;
+    loop {
+        match ends(consumer, topic) {
+            Ok(ends) => return ends,
+            Err(error) => assert!(Instant::now() < end, "{error}"),
+        }
+    }
 }
 
 /// First offset and end of each partition.
-fn ends(consumer: &BaseConsumer, topic: &str) -> BTreeMap<i32, (i64, i64)> {
-    let metadata = consumer.fetch_metadata(Some(topic), ASK).unwrap();
+fn ends(consumer: &BaseConsumer, topic: &str) -> KafkaResult<BTreeMap<i32, (i64, i64)>> {
+    let metadata = consumer.fetch_metadata(Some(topic), ASK)?;
     let partitions = metadata.topics()[0].partitions();
     let end = |partition: i32| {
-        (
-            partition,
-            consumer.fetch_watermarks(topic, partition, ASK).unwrap(),
-        )
+        let ends = consumer.fetch_watermarks(topic, partition, ASK)?;
+        Ok((partition, ends))
     };
     partitions
         .iter()
@@ -112,7 +128,9 @@ fn ends(consumer: &BaseConsumer, topic: &str) -> BTreeMap<i32, (i64, i64)> {
 pub(crate) fn is_read(broker: &Broker, topic: &str, group: &str) -> bool {
     let mut config = client(broker);
     let consumer: BaseConsumer = config.set("group.id", group).create().unwrap();
-    let ends = ends(&consumer, topic);
+    let Ok(ends) = ends(&consumer, topic) else {
+        return false;
+    };
     let mut list = TopicPartitionList::new();
     for partition in ends.keys() {
         list.add_partition(topic, *partition);

@@ -2,22 +2,32 @@
 
 use crate::harness::{Running, ledger, spans};
 use crate::pages::get;
+use crate::ports;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+
+/// The head and as many bytes as it says.
+fn is_whole(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request).to_lowercase();
+    let Some((head, _)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
+    let end = memchr::memmem::find(request, b"\r\n\r\n").unwrap() + 4;
+    request.len() >= end + length.map_or(0, |length| length.parse().unwrap())
+}
 
 /// Takes every request.
 pub(crate) async fn serve(listener: TcpListener) {
     loop {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut bytes = Vec::new();
-        // The head, what follows within a moment, then the answer.
-        while !bytes.windows(4).any(|four| four == b"\r\n\r\n")
-            && stream.read_buf(&mut bytes).await.unwrap() > 0
-        {}
-        let _ =
-            tokio::time::timeout(Duration::from_millis(100), stream.read_to_end(&mut bytes)).await;
+        while !is_whole(&bytes) && stream.read_buf(&mut bytes).await.unwrap() > 0 {}
         let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
         stream.write_all(answer.as_bytes()).await.unwrap();
     }
@@ -26,11 +36,7 @@ pub(crate) async fn serve(listener: TcpListener) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_is_told_and_since_when() {
     let directory = tempfile::tempdir().unwrap();
-    let address = TcpListener::bind("127.0.0.1:0")
-        .await
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, ports::free()));
     let running = Running::start_to(address, directory.path(), 0).await;
     running
         .submit([spans(1, 1, 3, true), spans(2, 1, 1, false)].concat())
@@ -102,14 +108,13 @@ async fn what_waits_is_told_and_since_when() {
     running.stop().await;
 }
 
+/// Time for a few pages, on any machine.
+const DRAIN: Duration = Duration::from_secs(8);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_pages_stay_while_exporters_drain_and_the_backlog_over_a_restart() {
     let directory = tempfile::tempdir().unwrap();
-    let address = TcpListener::bind("127.0.0.1:0")
-        .await
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, ports::free()));
     let dead = "exporter=otlphttp,pipeline=traces";
     let running = Running::start_to(address, directory.path(), 0).await;
     running.submit(spans(1, 1, 3, true)).await;
@@ -119,7 +124,7 @@ async fn the_pages_stay_while_exporters_drain_and_the_backlog_over_a_restart() {
     running.until("kept", awaits).await;
     let page = running.pipeline.admin_addresses()[0].1;
     let mut stop = JoinSet::new();
-    stop.spawn(async move { running.pipeline.stop(Duration::from_secs(2)).await });
+    stop.spawn(async move { running.pipeline.stop(DRAIN).await });
     while get(page, "/readyz").await.1 == "ready\n" {
         tokio::task::yield_now().await;
     }

@@ -8,5 +8,7 @@ mod lag;
 mod ledger;
 mod owners;
 mod pages;
+#[path = "../support/ports.rs"]
+mod ports;
 mod scrape;
 mod unreadable;

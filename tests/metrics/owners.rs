@@ -1,10 +1,11 @@
 //! Positions whose owner has left the config: told once, accounted for, no burden, and no harm when the owner comes back.
 
 use crate::harness::{CONFIG, Running, spans};
+use crate::ports;
 use crate::scrape::Scrape;
 use parking_lot::Mutex;
 use std::io::{self, Write};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,10 +73,7 @@ async fn what_an_owner_leaves_behind_is_expired() {
         .init();
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path();
-    let dead = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let dead = SocketAddr::from((Ipv4Addr::LOCALHOST, ports::free()));
 
     // Three spans that the file has and the dead backend has not, five that are undecided.
     let running = Running::start_to(dead, place, 0).await;
@@ -86,7 +84,7 @@ async fn what_an_owner_leaves_behind_is_expired() {
     running.submit(spans(2, 1, 5, true)).await;
     let read = |now: &Scrape| is(now, "file", "undecided", 5.0);
     running.until_still("read", read).await;
-    running.stop_within(Duration::from_millis(100)).await;
+    running.stop_within(Duration::from_secs(1)).await;
     assert_eq!(lines.of_the_gone(), Vec::<String>::new());
 
     // Without the backend: what it had not got is expired, and so is what is kept from now on.
@@ -136,7 +134,7 @@ async fn what_an_owner_leaves_behind_is_expired() {
     let scrape = running.until("decided", delivered).await;
     assert_eq!(ledger(&scrape, "file"), [13, 11, 0, 0, 0, 2, 0]);
     assert_eq!(ledger(&scrape, "otlphttp"), [13, 0, 3, 0, 0, 10, 0]);
-    running.stop_within(Duration::from_millis(100)).await;
+    running.stop_within(Duration::from_secs(1)).await;
     assert_eq!(lines.of_the_gone().len(), 3);
     let kept = std::fs::read_to_string(place.join("kept.json")).unwrap();
     assert_eq!(kept.matches("\"spanId\"").count(), 11);

@@ -27,6 +27,22 @@ pub(crate) async fn at_rest(daemon: &Daemon, exporter: &str) -> Ledger {
     last.map(|seen| seen.ledger).unwrap_or_default()
 }
 
+/// A ledger with these states; those of no span are left out.
+pub(crate) fn states<const N: usize>(states: [(&str, u64); N]) -> Ledger {
+    let some = states.into_iter().filter(|(_, spans)| *spans > 0);
+    some.map(|(state, spans)| (state.to_owned(), spans))
+        .collect()
+}
+
+/// The ledger of one exporter becomes this one, with spans under way.
+pub(crate) async fn becomes(daemon: &Daemon, exporter: &str, expected: &Ledger) {
+    let port = daemon.metrics;
+    until_async(&format!("the ledger is {expected:?}"), async || {
+        scrape(port, exporter).await.ledger == *expected
+    })
+    .await;
+}
+
 /// The exporter has saved that it delivered so many spans: a kill repeats none of them.
 pub(crate) async fn delivered(daemon: &Daemon, exporter: &str, spans: u64) {
     let port = daemon.metrics;

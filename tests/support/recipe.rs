@@ -10,6 +10,15 @@ pub(crate) const ERRORS: &str =
 /// Every trace is kept.
 pub(crate) const ALL: &str = "[{name: all, type: always_sample}]";
 
+/// For `Place::set`: another `decision_wait`, in seconds. What must be undecided at a stop or kill waits for ever until
+/// then, and not at all in the next life: no machine is too slow or too fast for it.
+pub(crate) fn wait(seconds: u32) -> String {
+    format!("processors.tail_sampling.decision_wait={seconds}s")
+}
+
+/// A wait that no test outlives.
+pub(crate) const FOR_EVER: u32 = 3600;
+
 /// Where undecided spans wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Buffer {

@@ -109,11 +109,12 @@ impl Sink {
         }
     }
 
-    /// An exporter to this sink, id and settings. Tests have no time for the default second thoughts of 5 s.
+    /// An exporter to this sink, id and settings. Tests have no time for the default second thoughts of 5 s; and a machine
+    /// that stands still for a while is no reason to send anything twice.
     pub(crate) fn exporter(&self, number: usize) -> (String, String) {
         let (port, retry) = (
             self.port,
-            "retry_on_failure: {initial_interval: 100ms, max_interval: 500ms}",
+            "timeout: 60s, retry_on_failure: {initial_interval: 100ms, max_interval: 500ms}",
         );
         match self.protocol {
             Protocol::Grpc => (

@@ -33,6 +33,20 @@ pub(crate) fn request(traces: std::ops::Range<u64>, part: u64) -> ExportTraceSer
     }
 }
 
+/// Parts number 0 to `count` in an order in which a trace that fails has failed from its first span on: whatever a slow
+/// machine makes of the time between two requests, it is kept.
+pub(crate) fn failing_first(count: u64) -> impl Iterator<Item = u64> + Clone {
+    std::iter::once(1).chain((0..count).filter(|part| *part != 1))
+}
+
+/// Parts number 0 to `count` of each trace in one request: whatever the machine does, they are decided together.
+pub(crate) fn at_once(traces: std::ops::Range<u64>, count: u64) -> ExportTraceServiceRequest {
+    let parts = (0..count).flat_map(|part| request(traces.clone(), part).resource_spans);
+    ExportTraceServiceRequest {
+        resource_spans: parts.collect(),
+    }
+}
+
 /// Whether a trace of [`request`] fails, and is kept where errors are.
 pub(crate) fn fails(trace: u64) -> bool {
     trace.is_multiple_of(10)

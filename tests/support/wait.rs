@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// How long a test waits for what must come; machines of CI are slow and shared.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Waits until `holds`; fails with what was waited for.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {

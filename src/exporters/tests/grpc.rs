@@ -25,7 +25,7 @@ pub(super) fn insecure(endpoint: &str) -> OtlpGrpcSettings {
 }
 
 pub(super) fn transport(grpc: OtlpGrpcSettings) -> Arc<dyn Transport> {
-    with_timeout(grpc, Duration::from_secs(5))
+    with_timeout(grpc, Duration::from_secs(60))
 }
 
 fn with_timeout(grpc: OtlpGrpcSettings, timeout: Duration) -> Arc<dyn Transport> {
@@ -184,7 +184,7 @@ async fn a_call_without_an_answer_ends_in_time() {
     let server = GrpcServer::start(&script);
     let transport = with_timeout(
         insecure(&server.address.to_string()),
-        Duration::from_millis(400),
+        Duration::from_secs(2),
     );
     script.then(Answer::Hang);
     assert_eq!(
@@ -209,7 +209,7 @@ async fn a_connection_that_swallows_calls_is_left() {
             count.fetch_add(1, Ordering::SeqCst);
         }
     });
-    let transport = with_timeout(insecure(&address.to_string()), Duration::from_millis(60));
+    let transport = with_timeout(insecure(&address.to_string()), Duration::from_millis(500));
     for (tries, expected) in [(3, 1), (1, 2)] {
         for _ in 0..tries {
             assert_eq!(

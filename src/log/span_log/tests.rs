@@ -158,7 +158,7 @@ fn drain(feed: &mut dyn Feed<u32>) -> Vec<(u64, char)> {
 
 fn eventually(what: impl Fn() -> bool) {
     let (_keep, never) = std::sync::mpsc::channel::<()>();
-    for _ in 0..500 {
+    for _ in 0..6_000 {
         if what() {
             return;
         }

@@ -6,7 +6,10 @@ use crate::receivers::{OtlpHttpSettings, RefusalReason, Transport};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
+
+/// A hundred senders have connected by then, on any machine.
+const ENOUGH_FOR_ALL: Duration = Duration::from_secs(4);
 
 const HEAD: &str =
     "POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-protobuf\r\n";
@@ -20,7 +23,7 @@ async fn connect(run: &Running, text: &str) -> TcpStream {
 /// Everything until the receiver closes.
 async fn read_to_close(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
-    let _ = timeout(Duration::from_secs(10), stream.read_to_end(&mut answer))
+    let _ = timeout(Duration::from_secs(60), stream.read_to_end(&mut answer))
         .await
         .expect("it closes");
     String::from_utf8(answer).unwrap()
@@ -28,7 +31,7 @@ async fn read_to_close(stream: &mut TcpStream) -> String {
 
 async fn read_answer(stream: &mut TcpStream) -> String {
     let mut answer = vec![0; 4096];
-    let got = timeout(Duration::from_secs(10), stream.read(&mut answer))
+    let got = timeout(Duration::from_secs(60), stream.read(&mut answer))
         .await
         .expect("it answers")
         .unwrap();
@@ -90,7 +93,7 @@ async fn slow_headers_and_idle_connections_are_closed() {
 #[tokio::test]
 async fn many_stalled_bodies_are_given_up_and_their_bytes_freed() {
     let settings = OtlpHttpSettings {
-        body_idle_timeout: Duration::from_millis(300),
+        body_idle_timeout: ENOUGH_FOR_ALL,
         ..OtlpHttpSettings::default()
     };
     let run = start(Recorder::accepting(), 1_000_000, settings).await;
@@ -133,15 +136,17 @@ async fn many_stalled_bodies_are_given_up_and_their_bytes_freed() {
     );
 }
 
+const READ_TIMEOUT: Duration = Duration::from_millis(200);
+
 #[tokio::test]
 async fn a_body_that_drips_is_ended_by_the_read_timeout() {
     let settings = OtlpHttpSettings {
-        read_timeout: Some(Duration::from_millis(200)),
+        read_timeout: Some(READ_TIMEOUT),
         ..OtlpHttpSettings::default()
     };
     let run = start(Recorder::accepting(), BUDGET, settings).await;
     let mut stream = connect(&run, &format!("{HEAD}content-length: 1000000\r\n\r\n")).await;
-    let mut drops = 0;
+    let (begun, mut drops) = (Instant::now(), 0);
     while stream.write_all(b"x").await.is_ok() && drops < 500 {
         drops += 1;
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -151,7 +156,8 @@ async fn a_body_that_drips_is_ended_by_the_read_timeout() {
             break;
         }
     }
-    assert!((5..500).contains(&drops), "{drops} drops");
+    assert!(drops < 500, "it drips for ever");
+    assert!(begun.elapsed() >= READ_TIMEOUT, "{:?}", begun.elapsed());
     assert_eq!(run.budget.used(), 0);
 }
 

@@ -78,9 +78,9 @@ pub(super) fn destination(recorder: &Arc<Recorder>, budget: u64) -> Destination 
     }
 }
 
-/// Waits until `condition` holds; fails the test after ten seconds.
+/// Waits until `condition` holds; fails the test after a minute.
 pub(super) async fn eventually(what: &str, condition: impl Fn() -> bool) {
-    for _ in 0..2000 {
+    for _ in 0..12_000 {
         if condition() {
             return;
         }

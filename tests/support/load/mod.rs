@@ -15,6 +15,9 @@
 mod backwards;
 mod client;
 mod outcome;
+#[path = "../ports.rs"]
+#[allow(clippy::duplicate_mod, reason = "some programs use no other support")]
+pub(crate) mod ports;
 mod requests;
 mod sender;
 mod shape;

@@ -1,5 +1,6 @@
 //! A backend that remembers which spans of which trace came, and how often: scanned, not decoded.
 
+use super::ports;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body_util::{BodyExt, StreamBody};
@@ -9,7 +10,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tailwater::otlp::{AnyValue, SpanBytes, SpanHead, Visitor, scan};
@@ -56,10 +57,10 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// On a free port.
+    /// On a free port, which stays its own while it is dead.
     pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, ports::free()));
+        let listener = TcpListener::bind(address).await.unwrap();
         let mut sink = Self {
             address,
             state: Arc::default(),
