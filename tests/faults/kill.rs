@@ -150,7 +150,7 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
         let ample = undecided.count(load.outcome.counts().acknowledged) > least_undecided * 3 / 2;
         // A replay may end between our look and the kill: there are as many tries as it takes.
         let when = match ample {
-            true if hits * 8 < kill => When::Replay,
+            true if hits * 10 + 4 < kill => When::Replay,
             true => When::of(kill),
             false => When::Later,
         };
@@ -188,7 +188,8 @@ async fn nothing_acknowledged_is_lost_over_fifty_kills() {
     }
     let took = begun.elapsed();
     let counts = load.outcome.counts();
-    let rate = counts.acknowledged as f64 / took.as_secs_f64();
+    // While it takes requests: how long a process takes to start is the machine's.
+    let rate = counts.acknowledged as f64 / undecided.up().as_secs_f64();
     eprintln!(
         "{kills} kills, {early} early, {hits} in a replay, in {took:.0?}: {counts:?}, {rate:.0} spans/s, least undecided {least}"
     );
