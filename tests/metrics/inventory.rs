@@ -137,9 +137,9 @@ fn figures(scrape: &Scrape) {
     check(
         "tailwater_buffer_bytes",
         "kind=decisions,service=gate\"way\\",
-        288.0,
+        480.0,
     );
-    check("tailwater_memory_bytes", "part=decisions", 288.0);
+    check("tailwater_memory_bytes", "part=decisions", 480.0);
     check("tailwater_worker_unread_bytes", "pipeline=traces", 0.0);
     check("tailwater_decide_lag_bytes", "pipeline=traces", 0.0);
     check(
