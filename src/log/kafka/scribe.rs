@@ -367,7 +367,7 @@ impl Shared {
 
 impl Wrong {
     /// The first of a row, and then one in so many.
-    fn tell(&self, tries: u32) {
+    pub(super) fn tell(&self, tries: u32) {
         const EACH: u32 = 30;
         if tries == 1 || tries.is_multiple_of(EACH) {
             tracing::warn!(error = %self, tries, "decisions cannot be written; they wait and take no effect");

@@ -170,16 +170,18 @@ impl Transactions {
         };
         self.client = None;
         tracing::warn!(error = %unsure.wrong, "Kafka: a commit was not answered; asking what became of it");
+        let mut tries = 0;
         while !stopped() {
             // A new client with its id waits until the old one's transaction has ended, one way or the other.
-            if self.client().is_ok()
-                && let Ok(committed) = self.is_committed(attempt, &texts)
-            {
-                return if committed {
-                    Ok(unsure.offsets)
-                } else {
-                    Err(unsure.wrong)
-                };
+            let ready = self.client().map(drop);
+            let committed = ready.and_then(|()| Ok(self.is_committed(attempt, &texts)?));
+            match committed {
+                Ok(true) => return Ok(unsure.offsets),
+                Ok(false) => return Err(unsure.wrong),
+                Err(wrong) => {
+                    tries += 1;
+                    wrong.tell(tries);
+                }
             }
             std::thread::park_timeout(AGAIN);
         }
