@@ -20,7 +20,8 @@ share.coordinator.state.topic.min.isr=2
 transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
 replica.lag.time.max.ms=10000
 broker.session.timeout.ms=6000
-broker.heartbeat.interval.ms=1000";
+broker.heartbeat.interval.ms=1000
+unclean.leader.election.interval.ms=1000";
 
 pub(crate) struct Cluster {
     pub(crate) nodes: Vec<Broker>,
