@@ -38,6 +38,10 @@ pub trait DecisionLog: Send + Sync + Debug {
     fn bytes_from(&self, position: u64) -> u64;
     /// Nobody needs what lies before `position`.
     fn release_before(&self, position: u64);
+    /// Whether this process may still write to it: what is another's is another's to decide.
+    fn is_ours(&self) -> bool {
+        true
+    }
     /// Frames that are best written with one append: where one costs much, several.
     fn frames_at_once(&self) -> usize {
         1

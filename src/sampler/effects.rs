@@ -42,11 +42,15 @@ impl Worker {
         if self.batch.is_empty() {
             return true;
         }
+        if self.lost {
+            return false;
+        }
         let meta = self.batch_meta();
         let position = match self.batch.write(&*self.parts.decisions, self.now, meta) {
             Ok(position) => position,
             Err(error) => {
                 add(&self.parts.stats.entry_errors, 1);
+                self.lost = !self.parts.decisions.is_ours();
                 tracing::error!(%error, "decisions cannot be written; they wait and take no effect");
                 return false;
             }

@@ -89,6 +89,8 @@ pub(crate) struct Worker {
     pub(super) now: u64,
     /// Monotonic time of the last flush, nanoseconds.
     pub(super) flushed: u64,
+    /// The decision log is another's: nothing of ours takes effect any more.
+    pub(super) lost: bool,
     pub(super) marks: VecDeque<FrameMark>,
     pub(super) coverage: Coverage,
     /// Coverage ends here: everything above was never seen before.
@@ -152,6 +154,7 @@ impl Worker {
             next_tick: None,
             now: tick * SECOND,
             flushed: 0,
+            lost: false,
             marks: recovered.marks,
             coverage: recovered.coverage,
             replay_end: parts.log.end(),
@@ -196,7 +199,7 @@ impl Worker {
         }
         let mut feed = self.parts.log.feed(self.read);
         let mut frames = 0;
-        while !stop.is_set() {
+        while !stop.is_set() && !self.lost {
             let fed = feed.next(self.wait());
             let idle = matches!(fed, Fed::Idle { .. });
             if !self.take(fed) {
@@ -372,7 +375,7 @@ impl Worker {
     }
 
     fn flush_until_written(&mut self, stop: &StopSignal) {
-        while !self.flush() && !stop.is_set() {
+        while !self.flush() && !self.lost && !stop.is_set() {
             std::thread::park_timeout(RETRY);
         }
     }

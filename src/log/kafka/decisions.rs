@@ -176,6 +176,10 @@ impl DecisionLog for PartitionDecisions {
 
     fn release_before(&self, _: u64) {}
 
+    fn is_ours(&self) -> bool {
+        self.scribe.owns(self.partition)
+    }
+
     fn frames_at_once(&self) -> usize {
         FRAMES
     }

@@ -137,6 +137,10 @@ impl Scribe {
         self.shared.state.lock().owned.insert(partition, standing);
     }
 
+    pub(super) fn owns(&self, partition: u16) -> bool {
+        self.shared.state.lock().owned.contains_key(&partition)
+    }
+
     /// The partition is ours no more; returns when no transaction under way names it.
     pub(super) fn disown(&self, partition: u16) {
         let mut state = self.shared.state.lock();
