@@ -16,7 +16,7 @@ SOAK_SECONDS ?= 3600
 VENV := .venv
 export TAILWATER_VENV := $(CURDIR)/$(VENV)
 
-.PHONY: run build test lint fuzz bench compare compat dashboards soak clean venv
+.PHONY: run build test lint fuzz bench compare compat compat-kafka dashboards soak clean venv
 
 # Starts the daemon: OTLP on localhost:4317 (gRPC) and localhost:4318 (HTTP), kept traces to the console.
 run:
@@ -41,9 +41,14 @@ fuzz:
 bench:
 	$(CARGO) bench --locked
 
-# Against the real Collector, built from Go modules: the recorded cases, and random ones. Needs Go; about half an hour.
-compat:
+# Against the real Collector, built from Go modules: the recorded cases, and random ones, and topics of Kafka both ways.
+# Needs Go; about half an hour.
+compat: compat-kafka
 	tests/compat/peer/compare 2>&1 | tee tests/compat/last-run.txt
+
+# Of these the topics alone: some minutes.
+compat-kafka:
+	tests/compat/peer/kafka 2>&1 | tee tests/compat/kafka-last-run.txt
 
 # Beside the real Collector, on one machine and one load. Needs Go; quiet cores make it worth reading.
 compare:

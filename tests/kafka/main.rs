@@ -12,10 +12,12 @@ mod support;
 
 #[allow(dead_code, reason = "shared with the tests of the log in Kafka")]
 mod broker;
+mod collector;
 mod faults;
 mod jars;
 mod limits;
 mod login;
+mod peer;
 mod pipeline;
 mod place;
 mod poison;

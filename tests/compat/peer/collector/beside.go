@@ -1,4 +1,4 @@
-//go:build !next
+//go:build !next && !kafka
 
 package main
 
@@ -7,15 +7,17 @@ import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/filterprocessor"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/probabilisticsamplerprocessor"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/resourceprocessor"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor"
 	"go.opentelemetry.io/collector/processor"
 )
 
-// What stands beside tail_sampling in real files.
-func beside() []processor.Factory {
-	return []processor.Factory{
+// What stands beside tail_sampling in real files, and itself.
+func beside() parts {
+	return parts{processors: []processor.Factory{
 		attributesprocessor.NewFactory(),
 		filterprocessor.NewFactory(),
 		probabilisticsamplerprocessor.NewFactory(),
 		resourceprocessor.NewFactory(),
-	}
+		tailsamplingprocessor.NewFactory(),
+	}}
 }

@@ -1,12 +1,11 @@
-// Command peer is a Collector of stock modules: whatever stands beside tail_sampling in the recorded cases, and the
-// processors that stand beside it in real files. Nothing in it is ours, so that its answers are the Collector's.
+// Command peer is a Collector of stock modules: whatever stands beside tail_sampling in the recorded cases, the
+// processors that stand beside it in real files, or Kafka. Nothing in it is ours, so that its answers are the Collector's.
 package main
 
 import (
 	"fmt"
 	"os"
 
-	"github.com/open-telemetry/opentelemetry-collector-contrib/processor/tailsamplingprocessor"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/provider/envprovider"
@@ -27,21 +26,25 @@ import (
 // Set by the linker to the release that go.mod names.
 var version = "unknown"
 
+// What only some of the binaries have.
+type parts struct {
+	receivers  []receiver.Factory
+	processors []processor.Factory
+	exporters  []exporter.Factory
+}
+
 func components() (otelcol.Factories, error) {
-	receivers, err := otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
+	more := beside()
+	receivers, err := otelcol.MakeFactoryMap[receiver.Factory](append(more.receivers, otlpreceiver.NewFactory())...)
 	if err != nil {
 		return otelcol.Factories{}, err
 	}
-	processors, err := otelcol.MakeFactoryMap[processor.Factory](
-		append(beside(), batchprocessor.NewFactory(), tailsamplingprocessor.NewFactory())...,
-	)
+	processors, err := otelcol.MakeFactoryMap[processor.Factory](append(more.processors, batchprocessor.NewFactory())...)
 	if err != nil {
 		return otelcol.Factories{}, err
 	}
 	exporters, err := otelcol.MakeFactoryMap[exporter.Factory](
-		debugexporter.NewFactory(),
-		otlpexporter.NewFactory(),
-		otlphttpexporter.NewFactory(),
+		append(more.exporters, debugexporter.NewFactory(), otlpexporter.NewFactory(), otlphttpexporter.NewFactory())...,
 	)
 	return otelcol.Factories{
 		Receivers:  receivers,
