@@ -2,7 +2,7 @@
 
 use crate::jars;
 use crate::support::ports;
-use crate::support::wait::until_async;
+use crate::support::wait::{until, until_async};
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
@@ -220,6 +220,20 @@ impl Broker {
         until_async("the topic is made", async || {
             let made = admin.create_topics([&topic], &AdminOptions::new()).await;
             made.is_ok_and(|made| made.iter().all(Result::is_ok))
+        })
+        .await;
+        // The controller makes it; that the broker shows it comes after.
+        until("the broker shows the topic", || {
+            let seen = admin
+                .inner()
+                .fetch_metadata(Some(name), Duration::from_secs(10));
+            seen.is_ok_and(|seen| {
+                let topic = seen.topics().iter().find(|topic| topic.name() == name);
+                topic.is_some_and(|topic| {
+                    let led = topic.partitions().iter().filter(|one| one.leader() >= 0);
+                    led.count() as i32 == partitions
+                })
+            })
         })
         .await;
     }
