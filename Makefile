@@ -16,7 +16,7 @@ SOAK_SECONDS ?= 3600
 VENV := .venv
 export TAILWATER_VENV := $(CURDIR)/$(VENV)
 
-.PHONY: run build test lint fuzz bench compare compat compat-kafka dashboards soak clean venv
+.PHONY: run build test lint fuzz bench compare compat compat-kafka dashboards fleet soak clean venv
 
 # Starts the daemon: OTLP on localhost:4317 (gRPC) and localhost:4318 (HTTP), kept traces to the console.
 run:
@@ -58,6 +58,10 @@ compare:
 dashboards:
 	programs=$$(dashboards/peer/build) && TAILWATER_PROMETHEUS=$$programs \
 	  $(CARGO) test --locked --test dashboards -- --ignored --nocapture every_panel 2>&1 | tee dashboards/last-run.txt
+
+# A fleet over a log in Kafka through the failure matrix, one test at a time. Needs Java and Maven; about ten minutes.
+fleet:
+	$(CARGO) test --locked --test kafka_log -- --test-threads 1
 
 # The end-to-end tests again and again, for as long as SOAK_SECONDS says.
 soak: venv
