@@ -6,7 +6,7 @@
 use super::connect::{Misfit, client_config, millis, misfit};
 use super::events::Events;
 use super::failure::Failure;
-use super::settings::{Acks, Codec, ConnectionSettings, Hasher, ProducerSettings};
+use super::settings::{Acks, ConnectionSettings, Hasher, ProducerSettings};
 use crate::clock::SharedClock;
 use parking_lot::Mutex;
 use rdkafka::ClientConfig;
@@ -170,13 +170,6 @@ fn produce(
         Acks::Leader => "1",
         Acks::All => "all",
     };
-    let codec = match settings.compression {
-        Codec::None => "none",
-        Codec::Gzip => "gzip",
-        Codec::Snappy => "snappy",
-        Codec::Lz4 => "lz4",
-        Codec::Zstd => "zstd",
-    };
     let partitioner = match hasher {
         Hasher::SaramaCompat => "fnv1a_random",
         Hasher::Murmur2 => "murmur2_random",
@@ -193,7 +186,7 @@ fn produce(
     config
         .set("acks", acks)
         .set("enable.idempotence", idempotent.to_string())
-        .set("compression.type", codec)
+        .set("compression.type", settings.compression.name())
         .set("partitioner", partitioner)
         .set("linger.ms", millis(settings.linger))
         .set("message.timeout.ms", millis(timeout))

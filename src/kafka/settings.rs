@@ -114,6 +114,20 @@ pub enum Codec {
     Zstd,
 }
 
+impl Codec {
+    /// As it stands in the config, and as librdkafka has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Gzip => "gzip",
+            Self::Snappy => "snappy",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
 /// Which partition a key belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hasher {

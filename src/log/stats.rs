@@ -71,7 +71,7 @@ pub struct SharedLog {
     pub needed_since: Option<u64>,
 }
 
-const REASONS: [&str; 7] = [
+const REASONS: [&str; 9] = [
     "service memory",
     "log share",
     "log full",
@@ -79,6 +79,8 @@ const REASONS: [&str; 7] = [
     "too large",
     "stopping",
     "store error",
+    "kafka queue",
+    "topic limit",
 ];
 
 /// Counters since open.

@@ -208,7 +208,7 @@ impl Partitions for Posts {
         self.owned.set(posts.len());
     }
 
-    fn revoked(&self, partitions: &[u16], _lost: bool) {
+    fn revoked(&self, partitions: &[u16]) {
         let mut going = Vec::new();
         {
             let mut posts = self.posts.lock();

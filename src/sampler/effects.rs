@@ -170,24 +170,7 @@ impl Worker {
     /// Writes counters and percentiles behind the entries that they count, then the point where a restart begins; whether
     /// both are saved.
     pub(crate) fn save_snapshot(&mut self) -> bool {
-        let stats = &self.parts.stats;
-        let snapshot = Snapshot {
-            // A stop during a replay: what is not read again yet was counted by the life before.
-            read: self.read.max(self.counted),
-            accepted: get(&stats.accepted),
-            kept: get(&stats.kept),
-            dropped: get(&stats.dropped),
-            dropped_pressure: get(&stats.dropped_pressure),
-            not_routed: get(&stats.not_routed),
-            expired: get(&stats.expired),
-            filtered: get(&stats.filtered),
-            records: RecordSums::of(&stats.records),
-            policies: self.parts.program.policy_names(),
-            limits: self.limits.snapshot(),
-            sketches: self
-                .percentiles
-                .snapshot(self.now, self.parts.atoms.values()),
-        };
+        let snapshot = self.snapshot();
         let mut body = Vec::new();
         super::entry::encode(
             &super::entry::Entry::Snapshot(snapshot.encode_to_vec()),
@@ -208,6 +191,50 @@ impl Worker {
                 return false;
             }
         }
+        let point = self.restart_point();
+        let saved = self.parts.position.save(&point.encode_to_vec());
+        match &saved {
+            Ok(()) => {
+                let cursors = self
+                    .parts
+                    .deliveries
+                    .iter()
+                    .map(|delivery| delivery.state().position);
+                self.parts
+                    .decisions
+                    .release_before(cursors.fold(point.entries, u64::min));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the restart point cannot be saved; the last one stays")
+            }
+        }
+        self.hold();
+        saved.is_ok()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let stats = &self.parts.stats;
+        Snapshot {
+            // A stop during a replay: what is not read again yet was counted by the life before.
+            read: self.read.max(self.counted),
+            accepted: get(&stats.accepted),
+            kept: get(&stats.kept),
+            dropped: get(&stats.dropped),
+            dropped_pressure: get(&stats.dropped_pressure),
+            not_routed: get(&stats.not_routed),
+            expired: get(&stats.expired),
+            filtered: get(&stats.filtered),
+            records: RecordSums::of(&stats.records),
+            policies: self.parts.program.policy_names(),
+            limits: self.limits.snapshot(),
+            sketches: self
+                .percentiles
+                .snapshot(self.now, self.parts.atoms.values()),
+        }
+    }
+
+    /// Where a restart begins, when the last snapshot is the one that it takes.
+    fn restart_point(&mut self) -> RestartPoint {
         let decide = self.decide_position();
         let now = seconds(self.now);
         let window = self.parts.settings.late_window;
@@ -227,30 +254,12 @@ impl Worker {
             .iter()
             .filter_map(|p| p.skeletons.named.oldest());
         let entries = named.fold(self.entries_from, u64::min);
-        let point = RestartPoint {
+        RestartPoint {
             snapshot: self.snapshot_position,
             entries,
             decide,
             gone: false,
-        };
-        let saved = self.parts.position.save(&point.encode_to_vec());
-        match &saved {
-            Ok(()) => {
-                let cursors = self
-                    .parts
-                    .deliveries
-                    .iter()
-                    .map(|delivery| delivery.state().position);
-                self.parts
-                    .decisions
-                    .release_before(cursors.fold(entries, u64::min));
-            }
-            Err(error) => {
-                tracing::warn!(%error, "the restart point cannot be saved; the last one stays")
-            }
         }
-        self.hold();
-        saved.is_ok()
     }
 
     /// At the skeleton cap the oldest traces of the service with most skeleton bytes are decided on what they have.

@@ -183,13 +183,47 @@ impl Submit for Intake {
     }
 }
 
-/// Fills the piece headers and makes the frame.
+/// Makes the frame.
 fn append_of(
     (source, signal): (SourceId, Signal),
     mut split: Split,
     atoms: &Atoms,
     attach: impl FnOnce(Vec<ScannedPiece>) -> Scanned,
 ) -> Result<Append<Scanned>, Refusal> {
+    let (scanned, counts) = fill_headers(signal, &mut split, atoms)?;
+    let meta = FrameMeta {
+        source,
+        signal,
+        version: RECORD_VERSION,
+        pieces: crate::otlp::index(scanned.len()),
+        spans: crate::otlp::index(split.order.len()),
+    };
+    let attachment = attach(scanned);
+    let blocks = split
+        .blocks
+        .into_iter()
+        .zip(counts)
+        .map(|(block, pieces)| Block {
+            service: ServiceId(block.service),
+            bytes: block.bytes.into(),
+            pieces,
+        });
+    let attachment_bytes = attachment.bytes();
+    Ok(Append {
+        meta,
+        blocks: blocks.collect(),
+        attachment,
+        attachment_bytes,
+        reservation: None,
+    })
+}
+
+/// Fills the header of each piece; the pieces as workers see them, and how many each block has.
+fn fill_headers(
+    signal: Signal,
+    split: &mut Split,
+    atoms: &Atoms,
+) -> Result<(Vec<ScannedPiece>, Vec<u32>), Refusal> {
     let mut starts = Vec::with_capacity(split.blocks.len());
     let mut at = FRAME_HEADER;
     for block in &split.blocks {
@@ -240,31 +274,7 @@ fn append_of(
             taken: spans,
         });
     }
-    let meta = FrameMeta {
-        source,
-        signal,
-        version: RECORD_VERSION,
-        pieces: crate::otlp::index(scanned.len()),
-        spans: crate::otlp::index(split.order.len()),
-    };
-    let attachment = attach(scanned);
-    let blocks = split
-        .blocks
-        .into_iter()
-        .zip(counts)
-        .map(|(block, pieces)| Block {
-            service: ServiceId(block.service),
-            bytes: block.bytes.into(),
-            pieces,
-        });
-    let attachment_bytes = attachment.bytes();
-    Ok(Append {
-        meta,
-        blocks: blocks.collect(),
-        attachment,
-        attachment_bytes,
-        reservation: None,
-    })
+    Ok((scanned, counts))
 }
 
 fn refusal(error: &AppendError) -> Refusal {

@@ -1,5 +1,5 @@
-//! The clients of one process, and what they are told: three consumers at most, each with a thread of librdkafka for
-//! each broker.
+//! The clients of one process, and what they are told. Each has a thread of librdkafka for each broker, so that they are
+//! few and shared: only a reader of old decisions is a client of its own, for as long as it reads.
 
 use crate::clock::SharedClock;
 use crate::kafka::{Events, GroupProtocol, KafkaLogSettings, Misfit, client_config, millis};
@@ -103,6 +103,47 @@ impl Brokers {
             .set("enable.idempotence", "true")
             .set("allow.auto.create.topics", "false");
         Ok(config)
+    }
+}
+
+/// Asks for the ends of partitions and for the group's offsets; shared by all partitions.
+pub(super) struct Ends {
+    all: BaseConsumer<Quiet>,
+    committed: BaseConsumer<Quiet>,
+}
+
+impl std::fmt::Debug for Ends {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ends").finish_non_exhaustive()
+    }
+}
+
+impl Ends {
+    pub(super) fn new(brokers: &Brokers) -> Result<Self, LogError> {
+        Ok(Self {
+            all: brokers.reader("kafka buffer: ends", false)?,
+            committed: brokers.reader("kafka buffer: ends", true)?,
+        })
+    }
+
+    /// Of all that lies in a partition.
+    pub(super) fn of(&self, topic: &str, partition: u16) -> Result<(i64, i64), LogError> {
+        watermarks(&self.all, topic, partition)
+    }
+
+    /// To a reader of what is committed the partition ends where the first open transaction begins.
+    pub(super) fn of_committed(&self, topic: &str, partition: u16) -> Result<(i64, i64), LogError> {
+        watermarks(&self.committed, topic, partition)
+    }
+
+    /// What the group has committed beside its offset of a partition.
+    pub(super) fn metadata(&self, topic: &str, partition: u16) -> Result<String, LogError> {
+        let asked = self
+            .committed
+            .committed_offsets(at(topic, partition, 0), ASK)
+            .map_err(|error| failed("asking for the group's offsets", &error))?;
+        let found = asked.find_partition(topic, i32::from(partition));
+        Ok(found.map_or_else(String::new, |found| found.metadata().to_owned()))
     }
 }
 

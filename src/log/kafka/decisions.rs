@@ -3,7 +3,7 @@
 //! A frame's position is its record's offset. Offsets have gaps (the ends of transactions take some), so that a reader
 //! asks for the first frame at or behind a place.
 
-use super::brokers::{Brokers, watermarks};
+use super::brokers::{Brokers, Ends};
 use super::fetch::{Step, Walk};
 use super::scribe::{Entries, HEAD, Scribe, Untaken};
 use super::transaction::HEAD_NAME;
@@ -57,17 +57,14 @@ struct Young {
 impl PartitionDecisions {
     /// The decisions of a partition that is ours, as they are when every transaction of its last owner has ended.
     pub(super) fn open(
-        brokers: &Brokers,
+        (brokers, ends): (&Brokers, &Ends),
         scribe: Arc<Scribe>,
         partition: u16,
         ours: &dyn Fn() -> bool,
     ) -> Result<Self, LogError> {
         let topic = &brokers.settings.decisions_topic;
-        let all = brokers.reader("kafka buffer: ends", false)?;
-        let (start, end) = watermarks(&all, topic, partition)?;
-        // To a reader of what is committed, the partition ends where the first open transaction begins.
-        let committed = brokers.reader("kafka buffer: ends", true)?;
-        while watermarks(&committed, topic, partition)?.1 < end {
+        let (start, end) = ends.of(topic, partition)?;
+        while ends.of_committed(topic, partition)?.1 < end {
             if !ours() {
                 return Err(LogError::Settings("the partition is another's".to_owned()));
             }

@@ -7,7 +7,7 @@
 use super::brokers::Brokers;
 use super::member::GroupStats;
 use super::request::{Request, Sent};
-use crate::kafka::{Codec, millis};
+use crate::kafka::millis;
 use crate::log::account::IntakeCharge;
 use crate::log::api::{Append, Appended, Block, Inlet};
 use crate::log::cache::Cache;
@@ -283,16 +283,9 @@ impl<A: Send + 'static> Inlet<A> for KafkaInlet {
 
 fn connect(brokers: &Brokers, queue_bytes: u64, limit: usize) -> Result<Client, LogError> {
     let settings = &brokers.settings.producer;
-    let codec = match settings.compression {
-        Codec::None => "none",
-        Codec::Gzip => "gzip",
-        Codec::Snappy => "snappy",
-        Codec::Lz4 => "lz4",
-        Codec::Zstd => "zstd",
-    };
     let mut config = brokers.producer()?;
     config
-        .set("compression.type", codec)
+        .set("compression.type", settings.compression.name())
         .set("linger.ms", millis(settings.linger))
         .set("message.timeout.ms", millis(DELIVERY))
         .set(

@@ -1,6 +1,6 @@
 //! The log of one process: its inlet, its place in the group, the partitions that it owns at the moment.
 
-use super::brokers::Brokers;
+use super::brokers::{Brokers, Ends};
 use super::dead_letters::DeadLetters;
 use super::decisions::{Beside, PartitionDecisions};
 use super::fetch::Fetch;
@@ -9,6 +9,7 @@ use super::member::{Assigned, GroupStats, Member, Owner, Present};
 use super::partition::PartitionLog;
 use super::place::position;
 use super::scribe::Scribe;
+use super::transaction::Transactions;
 use crate::clock::SharedClock;
 use crate::kafka::KafkaLogSettings;
 use crate::log::cache::Cache;
@@ -39,8 +40,8 @@ pub(crate) struct KafkaBudgets {
 pub(crate) trait Partitions: Send + Sync {
     /// Begins to work on a partition, without waiting.
     fn assigned(&self, partition: OwnedPartition);
-    /// Ends the work on these, and returns when it has ended. What is decided is written, unless they are `lost`.
-    fn revoked(&self, partitions: &[u16], lost: bool);
+    /// Ends the work on these, and returns when it has ended. What is decided is written, where it still may be.
+    fn revoked(&self, partitions: &[u16]);
 }
 
 /// A partition that has become ours.
@@ -49,6 +50,7 @@ pub(crate) struct OwnedPartition {
     pub(crate) number: u16,
     pub(crate) log: Arc<PartitionLog>,
     brokers: Brokers,
+    ends: Arc<Ends>,
     scribe: Arc<Scribe>,
 }
 
@@ -62,7 +64,8 @@ impl OwnedPartition {
         ours: &dyn Fn() -> bool,
     ) -> Result<Arc<dyn DecisionLog>, LogError> {
         let scribe = self.scribe.clone();
-        let decisions = PartitionDecisions::open(&self.brokers, scribe, self.number, ours)?;
+        let clients = (&self.brokers, &*self.ends);
+        let decisions = PartitionDecisions::open(clients, scribe, self.number, ours)?;
         Ok(Arc::new(decisions))
     }
 
@@ -96,6 +99,7 @@ pub(crate) struct KafkaLog {
     pub(crate) inlet: Arc<KafkaInlet>,
     pub(crate) stats: Arc<GroupStats>,
     brokers: Brokers,
+    ends: Arc<Ends>,
     scribe: Arc<Scribe>,
     fetch: Arc<Fetch>,
     dead_letters: Arc<DeadLetters>,
@@ -127,9 +131,13 @@ impl KafkaLog {
         let stats: Arc<GroupStats> = Arc::default();
         let shared = (cache.clone(), stats.clone());
         let inlet = KafkaInlet::open(brokers.clone(), services, budgets.queue, shared)?;
+        let ends = Arc::new(Ends::new(&brokers)?);
+        let transactions = Transactions::new(brokers.clone(), ends.clone());
+        let scribe = Scribe::start(transactions, generation, stats.clone(), &brokers.clock)?;
         Ok(Self {
             inlet: Arc::new(inlet),
-            scribe: Arc::new(Scribe::start(brokers.clone(), generation, stats.clone())?),
+            scribe: Arc::new(scribe),
+            ends,
             stats: stats.clone(),
             fetch: Arc::new(Fetch::new(&brokers, &settings.topic)?),
             dead_letters: Arc::new(DeadLetters::open(&brokers, stats.clone())?),
@@ -156,6 +164,7 @@ impl KafkaLog {
             decider: decider.to_owned(),
             source,
             brokers: self.brokers.clone(),
+            ends: self.ends.clone(),
             scribe: self.scribe.clone(),
             fetch: self.fetch.clone(),
             dead_letters: self.dead_letters.clone(),
@@ -199,6 +208,7 @@ struct Handover {
     decider: String,
     source: SourceId,
     brokers: Brokers,
+    ends: Arc<Ends>,
     scribe: Arc<Scribe>,
     fetch: Arc<Fetch>,
     dead_letters: Arc<DeadLetters>,
@@ -236,6 +246,7 @@ impl Owner for Handover {
             number: partition,
             log: Arc::new(log),
             brokers: self.brokers.clone(),
+            ends: self.ends.clone(),
             scribe: self.scribe.clone(),
         });
     }
@@ -245,7 +256,7 @@ impl Owner for Handover {
             // Whatever is under way is not ours to write.
             partitions.iter().for_each(|p| self.scribe.disown(*p));
         }
-        self.partitions.revoked(partitions, lost);
+        self.partitions.revoked(partitions);
         self.stats.forget(partitions);
         if !lost {
             for partition in partitions {

@@ -4,10 +4,11 @@
 //! in which its first entry was taken, so that a member that was thought dead cannot make a decision take effect when it
 //! wakes (KIP-447); an aborted one is repeated verbatim, less what has been revoked since.
 
-use super::brokers::{Brokers, failed};
+use super::brokers::failed;
 use super::member::GroupStats;
 use super::points::Points;
 use super::transaction::{Attempt, Transactions, Wrong};
+use crate::clock::SharedClock;
 use crate::log::errors::LogError;
 use hashbrown::HashMap;
 use parking_lot::{Condvar, Mutex};
@@ -92,7 +93,7 @@ pub(crate) struct Scribe {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    brokers: Brokers,
+    clock: SharedClock,
     generation: Generation,
     stats: Arc<GroupStats>,
 }
@@ -110,21 +111,22 @@ impl std::fmt::Debug for Scribe {
 
 impl Scribe {
     pub(super) fn start(
-        brokers: Brokers,
+        transactions: Transactions,
         generation: Generation,
         stats: Arc<GroupStats>,
+        clock: &SharedClock,
     ) -> Result<Self, LogError> {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
             changed: Condvar::new(),
-            brokers,
+            clock: clock.clone(),
             generation,
             stats,
         });
         let writer = shared.clone();
         let thread = std::thread::Builder::new()
             .name("kafka-scribe".to_owned())
-            .spawn(move || writer.run())
+            .spawn(move || writer.run(transactions))
             .map_err(LogError::io("starting the writer of decisions"))?;
         Ok(Self {
             shared,
@@ -179,7 +181,7 @@ impl Scribe {
 
     /// What the brokers do not take within `patience` is refused from then on: the process ends.
     pub(super) fn give_up_after(&self, patience: Duration) {
-        let end = self.shared.brokers.clock.monotonic() + nanos(patience);
+        let end = self.shared.clock.monotonic() + nanos(patience);
         self.shared.state.lock().deadline = Some(end);
         self.shared.changed.notify_all();
     }
@@ -187,13 +189,13 @@ impl Scribe {
     /// Waits until what was changed is committed, or for `patience`.
     pub(super) fn settle(&self, partition: u16, patience: Duration) {
         let mut state = self.shared.state.lock();
-        let end = self.shared.brokers.clock.monotonic() + nanos(patience);
+        let end = self.shared.clock.monotonic() + nanos(patience);
         loop {
             let open = state
                 .owned
                 .get(&partition)
                 .is_some_and(|standing| standing.changed > 0);
-            let now = self.shared.brokers.clock.monotonic();
+            let now = self.shared.clock.monotonic();
             let given_up = state.deadline.is_some_and(|deadline| now >= deadline);
             if !open || now >= end || given_up || state.stopped {
                 return;
@@ -228,8 +230,7 @@ impl Drop for Scribe {
 }
 
 impl Shared {
-    fn run(&self) {
-        let mut transactions = Transactions::new(self.brokers.clone());
+    fn run(&self, mut transactions: Transactions) {
         // One more round after the stop: what was ordered before it is written.
         loop {
             let last = self.wait();
@@ -295,7 +296,7 @@ impl Shared {
                     self.close(&[]);
                     self.put_back(orders);
                     tries += 1;
-                    wrong.tell(tries);
+                    transactions.tell(&wrong);
                     if tries > 1 || self.gives_up() {
                         *self.stats.blocked.lock() = Some(wrong.to_string());
                     }
@@ -313,7 +314,7 @@ impl Shared {
     /// The process ends, and has waited for the brokers long enough.
     fn gives_up(&self) -> bool {
         let state = self.state.lock();
-        let now = self.brokers.clock.monotonic();
+        let now = self.clock.monotonic();
         state.stopped || state.deadline.is_some_and(|end| now >= end)
     }
 
@@ -365,16 +366,6 @@ impl Shared {
         let mut state = self.state.lock();
         for order in orders.into_iter().rev() {
             state.orders.push_front(order);
-        }
-    }
-}
-
-impl Wrong {
-    /// The first of a row, and then one in so many.
-    pub(super) fn tell(&self, tries: u32) {
-        const EACH: u32 = 30;
-        if tries == 1 || tries.is_multiple_of(EACH) {
-            tracing::warn!(error = %self, tries, "decisions cannot be written; they wait and take no effect");
         }
     }
 }

@@ -1,12 +1,13 @@
 //! One transaction: entries of several partitions, and the group's offsets.
 
-use super::brokers::{ASK, Brokers};
+use super::brokers::{Brokers, Ends};
 use super::scribe::{Entries, Standing, cannot};
-use crate::kafka::{Codec, KafkaLogSettings, millis};
+use crate::clock::{Nanos, SECOND, SharedClock};
+use crate::kafka::{KafkaLogSettings, millis};
 use crate::log::errors::LogError;
 use parking_lot::Mutex;
 use rdkafka::config::FromClientConfigAndContext as _;
-use rdkafka::consumer::{Consumer as _, ConsumerGroupMetadata};
+use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer as _, ProducerContext, ThreadedProducer};
@@ -76,11 +77,36 @@ type Client = ThreadedProducer<Reports>;
 /// The process's producer of decisions, made when it is needed and again when it is broken for good.
 pub(super) struct Transactions {
     brokers: Brokers,
+    ends: Arc<Ends>,
     client: Option<Client>,
     /// One that has no answer yet to its question for the transactional id.
     starting: Option<Client>,
     /// Tells this transaction from all others.
     number: u64,
+    trouble: Trouble,
+}
+
+/// Tells what is wrong, at once and then every few seconds: an attempt may take as long.
+#[derive(Debug)]
+struct Trouble {
+    clock: SharedClock,
+    told: Option<Nanos>,
+}
+
+/// Between two lines.
+const QUIET: Nanos = 10 * SECOND;
+
+impl Trouble {
+    fn tell(&mut self, wrong: &Wrong) {
+        let now = self.clock.monotonic();
+        let quiet = self
+            .told
+            .is_some_and(|told| now.saturating_sub(told) < QUIET);
+        if !quiet {
+            self.told = Some(now);
+            tracing::warn!(error = %wrong, "decisions cannot be written; they wait and take no effect");
+        }
+    }
 }
 
 /// Beside the positions: which transaction has written them.
@@ -89,10 +115,15 @@ const NUMBER: &str = "transaction";
 const AGAIN: Duration = Duration::from_millis(500);
 
 impl Transactions {
-    pub(super) fn new(brokers: Brokers) -> Self {
+    pub(super) fn new(brokers: Brokers, ends: Arc<Ends>) -> Self {
         Self {
             number: brokers.clock.unix(),
+            trouble: Trouble {
+                clock: brokers.clock.clone(),
+                told: None,
+            },
             brokers,
+            ends,
             client: None,
             starting: None,
         }
@@ -125,21 +156,22 @@ impl Transactions {
         let host = rustix::system::uname();
         let host = host.nodename().to_string_lossy();
         let mut config = self.brokers.producer()?;
-        let compression = match settings.producer.compression {
-            Codec::None => "none",
-            _ => "lz4",
-        };
         config
             .set("transactional.id", settings.transactional_id_on(&host))
             .set("transaction.timeout.ms", millis(self.time()))
             .set("message.timeout.ms", millis(self.time()))
-            .set("compression.type", compression)
+            .set("compression.type", settings.producer.compression.name())
             .set(
                 "message.max.bytes",
                 settings.producer.max_message_bytes.to_string(),
             )
             .set("linger.ms", "0");
         Ok(Client::from_config_and_context(&config, Reports)?)
+    }
+
+    /// For the operator: why nothing takes effect.
+    pub(super) fn tell(&mut self, wrong: &Wrong) {
+        self.trouble.tell(wrong);
     }
 
     /// Writes and commits; the offsets of each partition's frames. A commit without an answer is asked after until it is
@@ -170,7 +202,6 @@ impl Transactions {
         };
         self.client = None;
         tracing::warn!(error = %unsure.wrong, "Kafka: a commit was not answered; asking what became of it");
-        let mut tries = 0;
         while !stopped() {
             // A new client with its id waits until the old one's transaction has ended, one way or the other.
             let ready = self.client().map(drop);
@@ -178,10 +209,7 @@ impl Transactions {
             match committed {
                 Ok(true) => return Ok(unsure.offsets),
                 Ok(false) => return Err(unsure.wrong),
-                Err(wrong) => {
-                    tries += 1;
-                    wrong.tell(tries);
-                }
+                Err(wrong) => self.trouble.tell(&wrong),
             }
             std::thread::park_timeout(AGAIN);
         }
@@ -205,13 +233,7 @@ impl Transactions {
             return Ok(false);
         };
         let topic = &self.brokers.settings.topic;
-        let consumer = self.brokers.reader("kafka buffer: commits", true)?;
-        let list = super::brokers::at(topic, *partition, 0);
-        let found = consumer
-            .committed_offsets(list, ASK)
-            .map_err(|error| cannot(&error))?;
-        let found = found.find_partition(topic, i32::from(*partition));
-        Ok(found.is_some_and(|found| found.metadata() == text))
+        Ok(self.ends.metadata(topic, *partition)? == *text)
     }
 }
 
@@ -261,13 +283,12 @@ fn finish(
 ) -> Result<Result<Vec<Vec<i64>>, Unsure>, Wrong> {
     match client.commit_transaction(time) {
         Ok(()) => Ok(Ok(offsets)),
-        Err(KafkaError::Transaction(error)) if error.txn_requires_abort() => {
-            Err(Wrong::Refused(error.code()))
-        }
-        Err(error) => Ok(Err(Unsure {
-            wrong: error.into(),
+        Err(KafkaError::Transaction(error)) if !error.txn_requires_abort() => Ok(Err(Unsure {
+            wrong: Wrong::Refused(error.code()),
             offsets,
         })),
+        // Refused, or never asked for: records were still on their way.
+        Err(error) => Err(error.into()),
     }
 }
 
